@@ -18,6 +18,7 @@ struct OnnxOp {
   OnnxTranslator translate;
   bool elementwise = false;   // an element of the result is made of one of each input: any order of dimensions will do
   bool with_singles = false;  // elementwise only where all inputs behind the first are single numbers
+  bool moves = false;         // elements of its first input, as they are, whatever they stand for
 };
 
 std::span<const OnnxOp> onnx_math_ops();

@@ -255,7 +255,7 @@ constexpr OnnxOp kPoolOps[] = {
     {"GlobalLpPool", 2, global_lp_pool},
     {"GlobalMaxPool", 1, [](OnnxBlock& b) { return global_pool(b, "Max"); }},
     {"LpPool", 2, lp_pool},
-    {"MaxPool", 1, max_pool},
+    {"MaxPool", 1, max_pool, false, false, true},
     {"MaxUnpool", 9, max_unpool},
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/formats/onnx/byte_moves.h"
 #include "core/formats/onnx/byte_products.h"
 #include "core/formats/onnx/layout.h"
 #include "core/formats/onnx/op_table.h"
@@ -57,6 +58,7 @@ Endpoints in_any_layout(OnnxBlock& b, const OnnxOp& op) {
 Endpoints quantize_linear(OnnxBlock& b) {
   if (b.has(2)) {
     if (const auto bytes = product_as_bytes(b, b.input(0), b.input(1), b.input(2))) return {*bytes};
+    if (const auto bytes = same_bytes(b, b.input(0), b.input(1), b.input(2))) return {*bytes};
   }
   return in_any_layout(b, kPlainQuantize);
 }

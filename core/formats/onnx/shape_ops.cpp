@@ -1,10 +1,12 @@
 // Part of core/formats/onnx/op_table.h: ops that move elements and ask for sizes.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 
 #include "core/base/cat.h"
+#include "core/formats/onnx/byte_moves.h"
 #include "core/formats/onnx/layout.h"
 
 namespace emplace {
@@ -333,12 +335,22 @@ Endpoints pad_by_values(OnnxBlock& b, const std::string& mode) {
   return {b.make("PadV2", {x, rows, value})};
 }
 
+/// x's bytes, if x stands for bytes and what it is filled up with is a byte too: 0, which is their zero point.
+const OnnxByteView* bytes_to_pad(OnnxBlock& b, Endpoint x, std::string_view mode) {
+  const OnnxByteView* view = movable_bytes(b, x);
+  if (!view || b.version() < 11 || mode != "constant" || view->zero.node == kNoNode) return nullptr;
+  if (!b.has(2)) return view;
+  const Tensor* value = b.value(b.input(2));
+  const bool zero = value && value->dtype() == DType::kFloat && value->num_elements() == 1 &&
+                    value->data<float>()[0] == 0 && !std::signbit(value->data<float>()[0]);
+  return zero ? view : nullptr;
+}
+
 /// Before and after each axis.
-Endpoint padded(OnnxBlock& b, Endpoint x, const Ints& pads, std::string_view mode) {
+Endpoint padded(OnnxBlock& b, Endpoint x, const Ints& pads, std::string_view mode, Endpoint value) {
   const Endpoint rows = b.reshape(b.ints(pads), Ints{b.rank(x), 2});
   if (mode == "reflect") return b.make("MirrorPad", {x, rows}, {{"mode", attr_of("REFLECT")}});
   if (mode != "constant") return b.fail(cat("mode '", mode, "'"), "constant, reflect, edge or wrap");
-  Endpoint value = b.version() < 11 ? b.like(x, b.number("value", 0)) : b.has(2) ? b.input(2) : Endpoint{};
   if (value.node == kNoNode) return b.make("Pad", {x, rows});
   if (b.rank(value) > 0) value = b.reshape(value, Ints{});
   return b.make("PadV2", {x, rows, value});
@@ -353,11 +365,17 @@ Endpoints pad(OnnxBlock& b) {
   std::optional<Ints> pads = pads_of(b, x);
   if (!pads) return {};
   const std::string mode = b.text("mode", "constant");
+  std::optional<OnnxByteView> bytes;
+  if (const OnnxByteView* view = bytes_to_pad(b, x, mode)) bytes = *view, x = view->bytes;
+  Endpoint value = b.version() < 11 ? b.like(x, b.number("value", 0)) : b.has(2) ? b.input(2) : Endpoint{};
+  if (bytes) value = bytes->zero;
   x = cropped(b, x, *pads);
   if (mode == "edge" || mode == "wrap") return {pad_by_gather(b, x, *pads, mode == "wrap")};
-  if (!is_turned(b, x)) return {padded(b, x, *pads, mode)};
-  std::rotate(pads->begin() + 2, pads->begin() + 4, pads->end());  // of the channels, which come last
-  return {channels_first(b, padded(b, channels_last(b, x), *pads, mode))};
+  const bool turned = is_turned(b, x);
+  if (turned) std::rotate(pads->begin() + 2, pads->begin() + 4, pads->end());  // of the channels, which come last
+  Endpoint y = padded(b, turned ? channels_last(b, x) : x, *pads, mode, value);
+  if (turned) y = channels_first(b, y);
+  return {bytes ? reals_of(b, {y, bytes->scale, bytes->zero}) : y};
 }
 
 /// Channels that hold blocks, [N,C,H,W]; by reshapes, which fit both orders.
@@ -428,21 +446,21 @@ constexpr OnnxOp kShapeOps[] = {
     {"Concat", 1, concat},
     {"Constant", 1, constant},
     {"ConstantOfShape", 9, constant_of_shape},
-    {"DepthToSpace", 1, depth_to_space},
-    {"Expand", 8, expand},
-    {"Flatten", 1, flatten},
+    {"DepthToSpace", 1, depth_to_space, false, false, true},
+    {"Expand", 8, expand, false, false, true},
+    {"Flatten", 1, flatten, false, false, true},
     {"Pad", 2, pad},
-    {"Reshape", 1, reshape},
+    {"Reshape", 1, reshape, false, false, true},
     {"Shape", 1, shape},
     {"Size", 1, size},
-    {"Slice", 1, slice},
-    {"Slice", 10, slice_by_values},
-    {"SpaceToDepth", 1, space_to_depth},
-    {"Split", 2, split},
-    {"Squeeze", 1, squeeze},
-    {"Tile", 6, tile},
-    {"Transpose", 1, transpose},
-    {"Unsqueeze", 1, unsqueeze},
+    {"Slice", 1, slice, false, false, true},
+    {"Slice", 10, slice_by_values, false, false, true},
+    {"SpaceToDepth", 1, space_to_depth, false, false, true},
+    {"Split", 2, split, false, false, true},
+    {"Squeeze", 1, squeeze, false, false, true},
+    {"Tile", 6, tile, false, false, true},
+    {"Transpose", 1, transpose, false, false, true},
+    {"Unsqueeze", 1, unsqueeze, false, false, true},
 };
 
 }  // namespace

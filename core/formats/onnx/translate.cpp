@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/cat.h"
+#include "core/formats/onnx/byte_moves.h"
 #include "core/formats/onnx/layout.h"
 
 namespace emplace {
@@ -112,8 +113,8 @@ void translate_onnx_node(OnnxBlock& b) {
   if (function != all.model.functions.end()) {
     outputs = inline_onnx_function(b, function->second);
   } else if (const OnnxOp* op = find_onnx_op(onnx_op_name(n.domain, n.op), b.version())) {
-    std::optional<Endpoints> last = op->elementwise ? translate_channels_last(b, *op) : std::nullopt;
-    outputs = last ? std::move(*last) : b.failed() ? Endpoints() : op->translate(b);
+    std::optional<Endpoints> made = op->elementwise ? translate_channels_last(b, *op) : translate_as_bytes(b, *op);
+    outputs = made ? std::move(*made) : b.failed() ? Endpoints() : op->translate(b);
   } else {
     std::string hint, wrong = onnx_op_problem(all, n, b.version(), hint);
     b.fail(std::move(wrong), std::move(hint));
