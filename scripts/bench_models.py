@@ -93,8 +93,8 @@ def emplace_facts(binary, path, feeds, outputs, threads):
 class Program:
     """Another program that has loaded a model, and is asked for its fastest step in turn with emplace."""
 
-    def __init__(self, python, load, path, feeds, outputs, threads):
-        command = [python, "-c", PEER.replace("LOAD", load), str(path), *map(json.dumps, (feeds, outputs, threads, STEPS_S))]
+    def __init__(self, python, load, path, feeds, outputs, threads, seconds=STEPS_S):
+        command = [python, "-c", PEER.replace("LOAD", load), str(path), *map(json.dumps, (feeds, outputs, threads, seconds))]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
 
