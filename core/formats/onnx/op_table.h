@@ -38,6 +38,7 @@ std::span<const OnnxOp> onnx_sampling_ops();
 std::span<const OnnxOp> onnx_sequence_ops();
 std::span<const OnnxOp> onnx_signal_ops();
 std::span<const OnnxOp> onnx_learning_ops();
+std::span<const OnnxOp> onnx_tree_ops();
 std::span<const OnnxOp> onnx_runtime_ops();
 std::span<const OnnxOp> onnx_region_ops();
 std::span<const OnnxOp> onnx_text_ops();
