@@ -32,10 +32,10 @@ std::string with_dashes(std::string argument) {
 }
 
 Result<bool> read_bool(const std::string& text) {
-  for (const char* word : {"true", "1", "on", "yes"}) {
+  for (const char* word : {"true", "True", "1", "on", "yes"}) {
     if (text == word) return true;
   }
-  for (const char* word : {"false", "0", "off", "no"}) {
+  for (const char* word : {"false", "False", "0", "off", "no"}) {
     if (text == word) return false;
   }
   return invalid_argument(cat("'", text, "' is neither true nor false"));
@@ -207,8 +207,8 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
 /// "--check-numerics report", "--log-device-placement stdout": such a word would be taken for a graph file. And "--save
 /// -q": this one would be taken for the name of a file, where what was meant is another option.
 Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
-  static constexpr std::string_view kWords[] = {"true",   "false",  "on",   "off",    "yes",  "no",
-                                                "stderr", "stdout", "stop", "report", "text", "json"};
+  static constexpr std::string_view kWords[] = {"true", "false",  "True",   "False", "on",     "off",  "yes",
+                                                "no",   "stderr", "stdout", "stop",  "report", "text", "json"};
   for (int i = 0; i + 1 < argc; ++i) {
     const std::string_view option = argv[i], value = argv[i + 1];
     if (option == "--") break;

@@ -18,6 +18,15 @@ OptionSet::Setter set_size(int64_t& target) {
   };
 }
 
+/// A number alone could be bytes, or MiB as in TensorFlow's memory_limit.
+OptionSet::Setter set_size_with_unit(int64_t& target) {
+  return [&target](const std::string& text) -> Status {
+    RETURN_IF_ERROR(set_size(target)(text));
+    if (text.find_first_not_of("0123456789") != text.npos) return ok_status();
+    return invalid_argument(cat("'", text, "' has no unit; TensorFlow's memory_limit counts MiB: write ", text, "MiB"));
+  };
+}
+
 /// "3-5", "3".
 Status set_steps(const std::string& text, std::pair<int64_t, int64_t>& steps) {
   const size_t dash = text.find('-');
@@ -189,7 +198,7 @@ void declare_devices(OptionSet& set, PipelineOptions& pipeline) {
               return in_range ? ok_status()
                               : invalid_argument(cat("'", text, "' must be greater than 0 and at most 1"));
             });
-  set.value("memory-limit", "SIZE", "Memory of each GPU to use: 4GiB", set_size(devices.memory_limit));
+  set.value("memory-limit", "SIZE", "Memory of each GPU to use: 4GiB", set_size_with_unit(devices.memory_limit));
   set.flag("require-gpu", "Fail (exit 5) where no GPU can be used, and say why", pipeline.require_gpu);
   set.switchable("allow-growth", "Take GPU memory on demand (default), or all of it at the start",
                  devices.allow_growth);

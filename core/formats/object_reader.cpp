@@ -27,7 +27,12 @@ namespace {
                               std::string_view what) {
   size_t at = reader.position();
   reader.skip();
-  if (!reader.failed()) reader.problem(at, cat(what, ": found ", kind_name(found), ", wanted ", kind_name(kind)));
+  if (reader.failed()) return;
+  const char* hint = found != JsonReader::Kind::kString ? ""
+                     : kind == JsonReader::Kind::kArray ? "a list stands in brackets, also of one: [...]"
+                     : kind == JsonReader::Kind::kBool  ? "without quotes: true or false"
+                                                        : "";
+  reader.problem(at, cat(what, ": found ", kind_name(found), ", wanted ", kind_name(kind)), hint);
 }
 
 /// Is `key` one of a graph file, and `what` a part of such a file?
@@ -37,6 +42,17 @@ bool belongs_beside(std::string_view what, std::string_view key) {
                                         "library", "cluster", "train", "data", "node"};
   return std::find(std::begin(kParts), std::end(kParts), what) != std::end(kParts) &&
          std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
+/// Is `key` one of the session's configuration, which others write beside the nodes?
+bool belongs_into_config(std::string_view what, std::string_view key) {
+  constexpr std::string_view kKeys[] = {"allow_soft_placement",
+                                        "device_count",
+                                        "gpu_options",
+                                        "log_device_placement",
+                                        "inter_op_parallelism_threads",
+                                        "intra_op_parallelism_threads"};
+  return what == "a graph file" && std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
 }  // namespace
@@ -72,7 +88,8 @@ int ObjectReader::find(std::string_view key) {
 void ObjectReader::unknown_key() {
   constexpr size_t kListed = 12;
   std::string hint = belongs_beside(what_, key_) ? cat("'", key_, "' belongs at the top of the file, beside 'node'")
-                                                 : did_you_mean(key_, keys_);
+                     : belongs_into_config(what_, key_) ? cat("'", key_, "' belongs into \"config\": {...}")
+                                                        : did_you_mean(key_, keys_);
   if (hint.empty()) hint = about_keys_;
   if (hint.empty() && keys_.size() <= kListed) {
     for (std::string_view key : keys_) append(hint, hint.empty() ? "there are " : ", ", key);

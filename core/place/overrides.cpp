@@ -30,7 +30,9 @@ struct Rule {
 // At the last '=': devices have none.
 Result<Rule> split_rule(std::string_view flag, const std::string& text) {
   const size_t at = text.rfind('=');
-  if (at == text.npos || at == 0) return invalid_argument(cat(flag, " '", printable(text), "': wanted LEFT=DEVICE"));
+  if (at == text.npos || at == 0)
+    return invalid_argument(
+        cat(flag, " '", printable(text), "': wanted ", flag == "--place" ? "REGEX" : "DEVICE", "=DEVICE"));
   Result<std::string> device = device_text(std::string_view(text).substr(at + 1));
   if (!device.ok()) return device.status().with_context(cat(flag, " '", printable(text), '\''));
   return Rule{text.substr(0, at), device.take()};
