@@ -98,14 +98,14 @@ void AnswerStream::answered(Request& request, Answer answer) {
     const auto found = open_.find(&request);
     last = std::move(found->second);
     open_.erase(found);
-    if (!lost_) write(std::move(frame));
+    if (!lost_) write(frame);
     finishes = ends();
   }
   if (finishes) Finish(grpc::Status::OK);
 }
 
-void AnswerStream::write(grpc::ByteBuffer frame) {
-  to_write_.push_back(std::move(frame));
+void AnswerStream::write(const grpc::ByteBuffer& frame) {
+  to_write_.push_back(frame);  // its bytes are shared
   if (to_write_.size() == 1) StartWrite(&to_write_.front());
 }
 

@@ -33,7 +33,7 @@ class AnswerStream final : public grpc::ServerGenericBidiReactor {
   void lost();
   void read_next();
   void answered(Request& request, Answer answer);
-  void write(grpc::ByteBuffer frame);
+  void write(const grpc::ByteBuffer& frame);
   /// With mutex_ held: is it to be finished now? REQUIRES: whoever is told so does.
   bool ends();
 
