@@ -177,7 +177,7 @@ class CompareCommand final : public Command {
   }
 
   int against_arrays(const Options& options, Log& log) const {
-    const auto arrays = read_npz(flags_.b.substr(1), {.use = HostUseScope::current()});
+    const auto arrays = read_npz(flags_.b.substr(1));
     if (!arrays.ok()) return usage(log, arrays.status().with_context("--b"));
     ComparedRun a;
     if (const int code = read_flags(a, "--a", options, flags_.a, log); code != 0) return code;

@@ -217,7 +217,7 @@ Result<Tensor> from_file(const std::shared_ptr<const InputFile>& file, DType dty
 
 /// The only array of an archive.
 Result<Tensor> from_npz(const std::string& path) {
-  ASSIGN_OR_RETURN(auto arrays, read_npz(path, {.use = HostUseScope::current()}));
+  ASSIGN_OR_RETURN(auto arrays, read_npz(path));
   if (arrays.size() == 1) return std::move(arrays[0].second);
   std::string names;
   for (const auto& [name, array] : arrays) append(names, names.empty() ? "" : ", ", name);
@@ -227,12 +227,11 @@ Result<Tensor> from_npz(const std::string& path) {
 
 Result<Tensor> from_file(std::string_view spec, DType dtype) {
   if (spec == "-") {
-    ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> input, InputFile::open("-", {.use = HostUseScope::current()}));
+    ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> input, InputFile::open("-"));
     return from_file(input, dtype, "standard input");
   }
   if (size_t ending = spec.rfind(".npz:"); ending != std::string_view::npos) {
-    ASSIGN_OR_RETURN(Tensor t, read_npz(std::string(spec.substr(0, ending + 4)), std::string(spec.substr(ending + 5)),
-                                        {.use = HostUseScope::current()}));
+    ASSIGN_OR_RETURN(Tensor t, read_npz(std::string(spec.substr(0, ending + 4)), std::string(spec.substr(ending + 5))));
     return convert_keeping_kind(t, dtype);
   }
   std::string path(spec);

@@ -24,10 +24,13 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name);
 /// The same of a file that is open.
 Result<Tensor> parse_npy(std::shared_ptr<const InputFile> file, const std::string& name, HostUse use);
 
-/// One array of an .npz. NotFound lists the names that there are.
-Result<Tensor> read_npz(const std::string& path, const std::string& key, const InputOptions& options = {});
+/// One array of an .npz; it counts as what the caller reads (HostUseScope). NotFound lists the names that there are.
+Result<Tensor> read_npz(const std::string& path, const std::string& key,
+                        const InputOptions& options = {.use = HostUseScope::current()});
 /// All of them, in the file's order.
-Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path, const InputOptions& options = {});
+Result<std::vector<std::pair<std::string, Tensor>>> read_npz(const std::string& path,
+                                                             const InputOptions& options = {
+                                                                 .use = HostUseScope::current()});
 /// The same of the bytes of a file; `name` is for messages.
 Result<std::vector<std::pair<std::string, Tensor>>> parse_npz(std::string_view archive, const std::string& name);
 

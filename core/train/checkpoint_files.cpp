@@ -239,7 +239,7 @@ Result<Checkpoint> read_checkpoint(CheckpointHead head) {
     head.checkpoint.variables = std::move(bundle->variables);
     return std::move(head.checkpoint);
   }
-  ASSIGN_OR_RETURN(head.checkpoint.variables, read_npz(path, {.use = HostUseScope::current()}));
+  ASSIGN_OR_RETURN(head.checkpoint.variables, read_npz(path));
   return std::move(head.checkpoint);
 }
 
@@ -284,7 +284,7 @@ Result<Checkpoint> load_checkpoint(const std::string& name, const GraphFile* fil
     const fs::path json = fs::path(path).replace_extension(".json");
     if (!fs::exists(json, error)) {
       Checkpoint c;
-      ASSIGN_OR_RETURN(c.variables, read_npz(name, {.use = HostUseScope::current()}));
+      ASSIGN_OR_RETURN(c.variables, read_npz(name));
       return c;
     }
     path = json;
