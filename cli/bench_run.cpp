@@ -75,13 +75,13 @@ class Samples {
 
  private:
   static constexpr size_t kMost = 20'000;
-  static constexpr double kWindowUs = 2000, kAtPace = 1.05;
+  static constexpr double kWindowUs = 2000;
 
   void end_window() {
     const double before = std::exchange(pace_us_, measure_pace_us());
     const double slower = std::max(before, pace_us_);
     best_us_ = std::min(best_us_, slower);
-    if (slower <= kAtPace * best_us_) undisturbed_us_ += window_us_;
+    if (slower <= kOnePace * best_us_) undisturbed_us_ += window_us_;
     window_us_ = 0;
     kept_.pace_us.resize(kept_.us.size(), slower);
   }

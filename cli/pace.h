@@ -3,10 +3,10 @@
 
 namespace emplace {
 
-/// Microseconds, of some 5 where nothing else runs on this core or on its other thread; it takes some 20. Additions
-/// that wait for each other, in a loop so short that a core which takes its instructions from two threads in turn is
-/// half as fast. On a virtual machine nothing else tells of the neighbours' load: the processor's time is counted as
-/// ours.
+/// Microseconds: some 5 where nothing else runs on this core or on its other thread, measured twice.
+/// Additions that wait for each other, and others that do not, in loops so short that a core which takes its
+/// instructions from two threads in turn is half as fast. On a virtual machine nothing else tells of the neighbours'
+/// load: the processor's time is counted as ours.
 double measure_pace_us();
 
 }  // namespace emplace

@@ -25,8 +25,6 @@ double range_of(const std::vector<double>& values) {
   return *most - *least;
 }
 
-constexpr double kOnePace = 1.05;
-
 /// Both sides' steps that are compared.
 struct Compared {
   std::vector<double> before, after;

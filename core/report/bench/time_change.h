@@ -7,6 +7,9 @@
 
 namespace emplace {
 
+/// Steps whose paces differ by less ran at one pace.
+inline constexpr double kOnePace = 1.05;
+
 /// Times of steps in the order in which they ran, and how fast the processor was meanwhile.
 struct StepTimes {
   std::vector<double> us = {};
