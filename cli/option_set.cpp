@@ -31,17 +31,22 @@ std::string with_dashes(std::string argument) {
   return argument;
 }
 
-Result<bool> read_bool(const std::string& text) {
-  for (const char* word : {"true", "True", "1", "on", "yes"}) {
-    if (text == word) return true;
-  }
-  for (const char* word : {"false", "False", "0", "off", "no"}) {
-    if (text == word) return false;
-  }
-  return invalid_argument(cat("'", text, "' is neither true nor false"));
+}  // namespace
+
+std::optional<bool> truth_of(std::string_view word) {
+  constexpr std::string_view kYes[] = {"true", "True", "1", "on", "yes"}, kNo[] = {"false", "False", "0", "off", "no"};
+  if (std::find(std::begin(kYes), std::end(kYes), word) != std::end(kYes)) return true;
+  if (std::find(std::begin(kNo), std::end(kNo), word) != std::end(kNo)) return false;
+  return {};
 }
 
-}  // namespace
+OptionSet::Setter set_bool(bool& target) {
+  return [&target](const std::string& text) -> Status {
+    const std::optional<bool> truth = truth_of(text);
+    if (!truth) return invalid_argument(cat("'", text, "' is neither true nor false"));
+    return target = *truth, ok_status();
+  };
+}
 
 std::string environment_name(std::string_view option) {
   std::string name = "EMPLACE_";
@@ -207,8 +212,7 @@ Status OptionSet::Impl::unknown(const std::string& argument) const {
 /// "--check-numerics report", "--log-device-placement stdout": such a word would be taken for a graph file. And "--save
 /// -q": this one would be taken for the name of a file, where what was meant is another option.
 Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
-  static constexpr std::string_view kWords[] = {"true", "false",  "True",   "False", "on",     "off",  "yes",
-                                                "no",   "stderr", "stdout", "stop",  "report", "text", "json"};
+  static constexpr std::string_view kWords[] = {"stderr", "stdout", "stop", "report", "text", "json"};
   for (int i = 0; i + 1 < argc; ++i) {
     const std::string_view option = argv[i], value = argv[i + 1];
     if (option == "--") break;
@@ -222,7 +226,7 @@ Status OptionSet::Impl::check_flag_values(int argc, char** argv) const {
                                   "', which is an option; --", entry->name, "=", printable(value),
                                   " takes it as a value"));
     }
-    if (std::find(std::begin(kWords), std::end(kWords), value) == std::end(kWords)) continue;
+    if (!truth_of(value) && std::find(std::begin(kWords), std::end(kWords), value) == std::end(kWords)) continue;
     if (std::error_code error; std::filesystem::exists(value, error)) continue;
     return invalid_argument(cat("--", entry->name, " takes its value behind '=': --", entry->name, "=", value));
   }
@@ -329,18 +333,11 @@ void OptionSet::about(std::string_view topic, std::vector<std::string_view> ways
 }
 
 void OptionSet::flag(std::string_view name, std::string_view help, bool& target) {
-  impl_->declare(name, "", true, "", help, [&target](const std::string& text) -> Status {
-    ASSIGN_OR_RETURN(target, read_bool(text));
-    return ok_status();
-  });
+  impl_->declare(name, "", true, "", help, set_bool(target));
 }
 
 void OptionSet::switchable(std::string_view name, std::string_view help, bool& target) {
-  Impl::Entry& entry = impl_->declare(name, cat(",!--no-", name), true, cat(", --no-", name), help,
-                                      [&target](const std::string& text) -> Status {
-                                        ASSIGN_OR_RETURN(target, read_bool(text));
-                                        return ok_status();
-                                      });
+  Impl::Entry& entry = impl_->declare(name, cat(",!--no-", name), true, cat(", --no-", name), help, set_bool(target));
   entry.has_opposite = true;
 }
 

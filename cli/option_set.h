@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,7 +119,11 @@ std::string environment_name(std::string_view option);
 /// Is there any such variable? To ask for each, and to know the names of all, takes a moment.
 bool environment_has_options();
 
+/// What a word says that stands for yes or no, in any option: true, True, 1, on, yes; nothing: it is another word.
+std::optional<bool> truth_of(std::string_view word);
+
 /// Setters for common kinds of values.
+OptionSet::Setter set_bool(bool& target);
 OptionSet::Setter set_integer(int64_t& target, int64_t least);
 OptionSet::Setter set_number(double& target);
 /// "'x' is none of a, b, c", with the nearest of them.

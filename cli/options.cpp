@@ -79,15 +79,14 @@ Status set_simulated_gpus(DeviceOptions& devices, const std::string& text) {
   return set_size(devices.simulated_memory)(memory);
 }
 
-/// Of a flag with an optional word: --memory-report, --memory-report=json. "true" stands for the first choice; "false"
-/// takes the flag back.
+/// Of a flag with an optional word: --memory-report, --memory-report=json. Yes stands for the first choice; no takes
+/// the flag back.
 template <class T, class Target>
 OptionSet::Setter set_optional_choice(Target& target, std::vector<std::pair<std::string_view, T>> choices) {
   OptionSet::Setter one_of_them = set_choice(target, choices);
   std::vector<std::string_view> words = one_of_them.words;
   OptionSet::Setter setter = [&target, first = choices.front().second, one_of_them](const std::string& text) -> Status {
-    if (text == "false") return target = Target{}, ok_status();
-    if (text == "true") return target = first, ok_status();
+    if (const auto truth = truth_of(text)) return target = *truth ? Target(first) : Target{}, ok_status();
     return one_of_them(text);
   };
   setter.words = std::move(words);
@@ -109,13 +108,8 @@ void declare_placing(OptionSet& set, PlaceFlags& placing) {
   set.optional_value("log-device-placement", "stderr", "WHERE",
                      "Print TensorFlow's placement lines, to stderr, stdout or FILE",
                      {[&placing](const std::string& text) {
-                        // As flags have it.
-                        const auto is = [&](std::initializer_list<std::string_view> words) {
-                          return std::find(words.begin(), words.end(), text) != words.end();
-                        };
-                        placing.log_device_placement = is({"true", "1", "yes", "on"})    ? "stderr"
-                                                       : is({"false", "0", "no", "off"}) ? ""
-                                                                                         : text;
+                        const auto truth = truth_of(text);
+                        placing.log_device_placement = !truth ? text : *truth ? "stderr" : "";
                         return ok_status();
                       },
                       {"stderr", "stdout", "FILE"}});

@@ -30,8 +30,9 @@ Status set_save_every(TrainingOptions& train, const std::string& text) {
 }
 
 Status set_switch(std::optional<bool>& target, const std::string& text) {
-  if (text != "true" && text != "false") return invalid_argument(cat("'", text, "' is neither true nor false"));
-  return target = text == "true", ok_status();
+  bool truth = false;
+  RETURN_IF_ERROR(set_bool(truth)(text));
+  return target = truth, ok_status();
 }
 
 std::vector<std::string> split_list(const std::string& text) {

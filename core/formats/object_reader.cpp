@@ -88,7 +88,7 @@ int ObjectReader::find(std::string_view key) {
 void ObjectReader::unknown_key() {
   constexpr size_t kListed = 12;
   std::string hint = belongs_beside(what_, key_) ? cat("'", key_, "' belongs at the top of the file, beside 'node'")
-                     : belongs_into_config(what_, key_) ? cat("'", key_, "' belongs into \"config\": {...}")
+                     : belongs_into_config(what_, key_) ? cat("'", key_, "' belongs in \"config\": {...}")
                                                         : did_you_mean(key_, keys_);
   if (hint.empty()) hint = about_keys_;
   if (hint.empty() && keys_.size() <= kListed) {
