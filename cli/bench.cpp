@@ -162,6 +162,11 @@ class BenchCommand final : public Command {
     return read_baseline(file->bytes(), flags_.baseline);
   }
 
+  static int threads_of(const PipelineOptions& o) {
+    const int asked = static_cast<int>(o.run.intra_op_threads);
+    return asked > 0 ? asked : ThreadPool::shared().size();
+  }
+
   BenchFacts facts_of(const StageContext& c, const Partitioned& made) const {
     BenchFacts facts;
     facts.file = c.path;
@@ -169,7 +174,7 @@ class BenchCommand final : public Command {
     facts.placement_hash = placement_hash(made.file->graph, *made.devices, *made.placement);
     facts.machine = machine_name();
     facts.version = program_version();
-    facts.threads = c.options.run.intra_op_threads > 0 ? c.options.run.intra_op_threads : ThreadPool::shared().size();
+    facts.threads = threads_of(c.options);
     for (DeviceId d = 0; d < made.devices->size(); ++d) facts.devices.push_back(short_device_name(*made.devices, d));
     constexpr std::string_view kOwn[] = {"baseline", "output",   "save-costs", "top",    "format",
                                          "fail-on",  "min-time", "steps",      "warmup", "no-nodes"};
@@ -187,6 +192,7 @@ class BenchCommand final : public Command {
     }
     plan.min_time_s = flags_.min_time_s;
     plan.trace_nodes = !flags_.no_nodes;
+    plan.threads = std::min(threads_of(o.pipeline), ThreadPool::shared().size());
     if (o.pipeline.given.count("steps") > 0) plan.max_steps = o.pipeline.run.steps;
     if (o.pipeline.given.count("warmup") > 0) plan.max_warmup = o.pipeline.run.warmup;
     return plan;

@@ -10,6 +10,7 @@
 #include "core/report/bench/launch_times.h"
 #include "core/report/bench/seen_shapes.h"
 #include "core/report/bench/statistics.h"
+#include "core/run/thread_pool.h"
 #include "core/run/trace.h"
 #include "core/run/watchers.h"
 #include "core/run_watch.h"
@@ -31,18 +32,22 @@ Result<double> timed_step(Session& session, std::vector<Tensor>& outputs) {
   return us;
 }
 
-/// Until five steps in a row are within 5 % of each other.
-Status warm_up(Session& session, const BenchPlan& plan, BenchResult& result) {
+/// Until five steps in a row are within 5 % of each other. `threads`: that the last one shared its work among, if it
+/// was long enough for that to be worth waking them.
+Status warm_up(Session& session, const BenchPlan& plan, BenchResult& result, int& threads) {
   constexpr size_t kLikeSteps = 5;
-  constexpr double kAlike = 1.05, kMostSeconds = 2;
+  constexpr double kAlike = 1.05, kMostSeconds = 2, kWorthWakingUs = 60;
   constexpr int64_t kLeastSteps = 3;
+  threads = 1;
   std::vector<Tensor> outputs;
   std::vector<double> last;
   const auto start = Clock::now();
   for (int64_t i = 0;; ++i) {
     if (plan.max_warmup >= 0 && i >= plan.max_warmup) return ok_status();
     if (plan.max_warmup < 0 && i >= kLeastSteps && us_since(start) > kMostSeconds * 1e6) return ok_status();
+    const uint32_t shared = ThreadPool::shared().shared_so_far();
     ASSIGN_OR_RETURN(const double us, timed_step(session, outputs));
+    threads = us > kWorthWakingUs && ThreadPool::shared().shared_so_far() != shared ? plan.threads : 1;
     if (result.rounds == 0 && i == 0) result.first_step_us = us;
     ++result.warmup;
     last.push_back(us);
@@ -56,8 +61,8 @@ Status warm_up(Session& session, const BenchPlan& plan, BenchResult& result) {
 /// behind the two milliseconds that it ran in.
 class Samples {
  public:
-  /// `best_us`: the best pace so far, of all rounds.
-  explicit Samples(double& best_us) : best_us_(best_us), pace_us_(measure_pace_us()) {}
+  /// `best_us`: the best pace so far, of all rounds. `threads`: that the steps use.
+  Samples(double& best_us, int threads) : threads_(threads), best_us_(best_us), pace_us_(measure_pace_us(threads)) {}
 
   void add(int64_t i, double us) {
     window_us_ += us;
@@ -70,6 +75,7 @@ class Samples {
   void move_to(StepTimes& all) {
     end_window();
     all.us.insert(all.us.end(), kept_.us.begin(), kept_.us.end());
+    all.pace_threads = std::max(all.pace_threads, threads_);
     all.pace_us.insert(all.pace_us.end(), kept_.pace_us.begin(), kept_.pace_us.end());
   }
 
@@ -78,7 +84,7 @@ class Samples {
   static constexpr double kWindowUs = 2000;
 
   void end_window() {
-    const double before = std::exchange(pace_us_, measure_pace_us());
+    const double before = std::exchange(pace_us_, measure_pace_us(threads_));
     const double slower = std::max(before, pace_us_);
     best_us_ = std::min(best_us_, slower);
     if (slower <= kOnePace * best_us_) undisturbed_us_ += window_us_;
@@ -95,6 +101,7 @@ class Samples {
   }
 
   StepTimes kept_;
+  int threads_;
   int64_t every_ = 1;
   double& best_us_;
   double pace_us_;
@@ -117,13 +124,14 @@ Status run_round(const BenchedGraph& graph, const BenchPlan& plan, int64_t& roun
   ASSIGN_OR_RETURN(const Planned planned, planned_steps(graph));
   if (result.rounds == 0 && graph.context.timings.plan_ms - before > kMostPlanningMs) rounds = 1;
   Session& session = *planned.session;
-  RETURN_IF_ERROR(warm_up(session, plan, result));
+  int threads = 1;
+  RETURN_IF_ERROR(warm_up(session, plan, result, threads));
   const auto share = [&](int64_t all) { return (all + rounds - 1) / rounds; };
   const int64_t most = plan.max_steps > 0 ? share(plan.max_steps) : INT64_MAX;
   const int64_t least = std::min(share(plan.min_steps), most);
   std::vector<Tensor> outputs;
   const double wanted_us = plan.min_time_s * 1e6 / static_cast<double>(rounds);
-  Samples samples(best_pace_us);
+  Samples samples(best_pace_us, threads);
   const auto start = Clock::now();
   for (int64_t i = 0; i < most; ++i) {
     const double us_so_far = us_since(start);

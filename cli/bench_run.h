@@ -15,6 +15,7 @@ struct BenchPlan {
   int64_t max_steps = 0;    // 0: as many as the time takes
   int64_t max_warmup = -1;  // -1: as many as 2 s take
   bool trace_nodes = true;
+  int threads = 1;                                      // that a step may use
   double pace_us = std::numeric_limits<double>::max();  // the processor's best known one
 };
 

@@ -8,5 +8,8 @@ namespace emplace {
 /// instructions from two threads in turn is half as fast. On a virtual machine nothing else tells of the neighbours'
 /// load: the processor's time is counted as ours.
 double measure_pace_us();
+/// Of the slowest of so many of the pool's threads, all of them measured at once. Times two if only half of them got a
+/// processor within a fifth of a millisecond, and so on.
+double measure_pace_us(int threads);
 
 }  // namespace emplace

@@ -31,6 +31,8 @@ class ThreadPool {
   void run(int64_t count, int max_threads, bool wake, Work work, void* closure);
   /// Takes part in whatever others share now. False: there was nothing. For those who would only wait.
   bool help_anyone();
+  /// How often work was offered to other threads so far; it wraps around.
+  uint32_t shared_so_far() const { return epoch_.load(std::memory_order_relaxed); }
 
  private:
   struct Job;

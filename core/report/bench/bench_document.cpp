@@ -1,5 +1,6 @@
 // Part of core/report/bench/bench_report.h: the document, written and read again, and the table of costs.
 #include <algorithm>
+#include <climits>
 
 #include "core/base/cat.h"
 #include "core/base/json_document.h"
@@ -65,6 +66,7 @@ void write_change(JsonWriter& json, const BenchReport& r) {
   json.member("high", c.high)
       .member("p", c.p)
       .member("compared", c.compared)
+      .member("by_others", c.by_others)
       .member("verdict", verdict_text(c.verdict));
   write_texts(json, "not_the_same", different_facts(r.baseline->facts, r.result->facts));
   json.end_object();
@@ -97,6 +99,10 @@ Status read_paces(const Json& json, const std::string& origin, StepTimes& steps)
     if (count > steps.us.size() - steps.pace_us.size() || !(us > 0)) return wrong();
     steps.pace_us.resize(steps.pace_us.size() + count, us);
   }
+  const Json threads = json.value("pace_threads", Json(1U));
+  if (!threads.is_number_unsigned() || threads.get<uint64_t>() < 1)
+    return invalid_argument(cat(origin, ": pace_threads: ", threads.dump(), " is not a number of threads"));
+  steps.pace_threads = static_cast<int>(std::min<uint64_t>(threads.get<uint64_t>(), INT_MAX));
   return steps.pace_us.size() == steps.us.size() ? ok_status() : wrong();
 }
 
@@ -136,6 +142,7 @@ std::string bench_json(const BenchReport& r) {
   for (const double us : b.steps.us) json.value(us);
   json.end_array();
   write_paces(json, b.steps.pace_us);
+  json.member("pace_threads", b.steps.pace_threads);
   json.key("nodes").begin_array();
   for (const NodeCost& n : b.costs.nodes) write_node_cost(json, r, n);
   json.end_array().key("copies").begin_array();

@@ -77,6 +77,7 @@ std::string change_line(const BenchReport& r) {
   constexpr double kNearlyAll = 0.9;
   if (c.compared < kNearlyAll)
     append(text, ", others slowed the processor: ", std::llround(100 * c.compared), " % of the steps at one pace");
+  if (c.by_others >= 0.01) append(text, ", others can have made ", percent(c.by_others), " % of difference");
   const std::vector<std::string> other = different_facts(r.baseline->facts, r.result->facts);
   if (other.empty()) return cat(text, "; same graph, placement, machine, flags)\n");
   text += ")\n";
@@ -122,19 +123,58 @@ std::string node_table(const BenchReport& r) {
   return text;
 }
 
-/// What became slower most, beside a baseline.
-std::string slower_nodes(const BenchReport& r) {
-  if (!r.baseline || !r.change || !r.change->seen()) return {};
-  std::string name;
-  double most = 0, before = 0, after = 0;
+/// A node's time beside that of the baseline.
+struct TwoTimes {
+  std::string_view name;
+  double before = 0, after = 0;
+};
+
+std::vector<TwoTimes> in_both(const BenchReport& r) {
+  std::vector<TwoTimes> nodes;
   for (const NodeCost& n : r.result->costs.nodes) {
     const auto old = r.baseline->node_us.find(std::string(r.graph->name(n.node)));
-    if (old == r.baseline->node_us.end()) continue;
-    const double more = r.change->change > 0 ? n.us - old->second : old->second - n.us;
-    if (more > most) most = more, name = old->first, before = old->second, after = n.us;
+    if (old != r.baseline->node_us.end() && old->second > 0) nodes.push_back({old->first, old->second, n.us});
   }
-  if (name.empty()) return {};
-  return cat("* most of it: ", name, ", ", three(before), " -> ", three(after), " us\n");
+  return nodes;
+}
+
+/// The one whose time changed most beyond `all_alike` times what it was: of all, or of those that `sign` says, which is
+/// that of a change.
+TwoTimes most_changed(const std::vector<TwoTimes>& nodes, double all_alike, int sign) {
+  TwoTimes most;
+  double largest = 0;
+  for (const TwoTimes& n : nodes) {
+    const double more = n.after - n.before * all_alike;
+    const double much = sign == 0 ? std::abs(more) : sign * more;
+    if (much > largest) largest = much, most = n;
+  }
+  return most;
+}
+
+/// Beside a baseline, the node that changed most. What the machine does to all nodes alike is taken off where it can be
+/// told, so that a node is named whatever steps say: if it makes a twentieth of a step and changed by half as much
+/// again as others did. Else it has to have changed as steps did.
+std::string changed_node(const BenchReport& r) {
+  constexpr size_t kEnough = 4;
+  constexpr double kOfStep = 0.05, kAlone = 1.5;
+  if (!r.baseline || !r.change) return {};
+  const std::vector<TwoTimes> nodes = in_both(r);
+  std::vector<double> ratios;
+  double step = 0;
+  for (const TwoTimes& n : nodes) ratios.push_back(n.after / n.before), step += n.after;
+  const auto text = [](std::string_view what, const TwoTimes& n) {
+    return cat("* ", what, ": ", n.name, ", ", three(n.before), " -> ", three(n.after), " us\n");
+  };
+  const double all_alike = ratios.size() >= kEnough ? median_of(ratios) : 1;
+  if (ratios.size() >= kEnough) {
+    const TwoTimes most = most_changed(nodes, all_alike, 0);
+    const double alone = most.name.empty() ? 1 : most.after / most.before / all_alike;
+    const bool is_large = std::abs(most.after - most.before * all_alike) >= kOfStep * step;
+    if (is_large && std::max(alone, 1 / alone) >= kAlone) return text("changed most", most);
+  }
+  if (!r.change->seen()) return {};
+  const TwoTimes most = most_changed(nodes, all_alike, r.change->change > 0 ? 1 : -1);
+  return most.name.empty() ? std::string() : text("most of it", most);
 }
 
 }  // namespace
@@ -162,7 +202,7 @@ std::string bench_text(const BenchReport& r) {
     const Unit unit = unit_for(r.result->traced_step_us);
     append(text, device_table(r),
            "nodes from a second pass, one node at a time and unfused: ", three(r.result->traced_step_us / unit.us), " ",
-           unit.name, " a step\n", node_table(r), slower_nodes(r), device_hints(r));
+           unit.name, " a step\n", node_table(r), changed_node(r), device_hints(r));
     if (!r.left_out.empty()) append(text, "* ", left_out_summary(*r.graph, r.left_out), "\n");
   }
   return text;

@@ -73,10 +73,20 @@ Compared steps_at_one_pace(const StepTimes& before, const StepTimes& after) {
   return {before.us, after.us, found.share, 2 * range_of(paces)};
 }
 
+/// As a logarithm: how much slower than the best pace three quarters of either side's steps did not get.
+double lost_by_neighbours(const StepTimes& before, const StepTimes& after) {
+  constexpr double kMost = 75;
+  const std::vector<double> a = ascending(before.pace_us), b = ascending(after.pace_us);
+  const double slow = std::max(percentile(a, kMost), percentile(b, kMost)) / std::min(a.front(), b.front());
+  return slow > kOnePace ? std::log(slow) : 0;
+}
+
 Compared what_to_compare(const StepTimes& before, const StepTimes& after) {
   constexpr double kSliceUs = 1000, kMost = 0.99;
   const bool known = before.pace_us.size() == before.us.size() && after.pace_us.size() == after.us.size();
   Compared steps = known ? steps_at_one_pace(before, after) : Compared{before.us, after.us};
+  if (known && std::max(before.pace_threads, after.pace_threads) > 1)
+    steps.by_machine = std::max(steps.by_machine, lost_by_neighbours(before, after));
   if (std::max(median_of(before.us), median_of(after.us)) < kSliceUs) return steps;
   const double others = std::min(std::max(before.others, after.others), kMost);
   steps.by_machine = std::max(steps.by_machine, -std::log1p(-others));
@@ -98,12 +108,14 @@ TimeChange time_change(const StepTimes& before, const StepTimes& after) {
   found.low = std::expm1(median.low), found.high = std::expm1(median.high);
   found.p = std::max(median.p, fastest.p);
   found.compared = steps.share;
+  found.by_others = std::expm1(steps.by_machine);
   const double sign = median.mean < 0 ? -1 : 1;
   const bool large = std::min(sign * std::expm1(median.mean), sign * std::expm1(fastest.mean)) >= kLeast;
   const double by_chance = std::max(range * (range > kCalm ? 2 : 1), steps.by_machine);
   if (large && std::abs(fastest.mean) >= by_chance && found.p <= kLikely)
     found.verdict = sign < 0 ? TimeVerdict::kFaster : TimeVerdict::kSlower;
-  else if (std::max(found.high - found.change, found.change - found.low) <= kNarrow)
+  else if (std::max(found.high - found.change, found.change - found.low) <= kNarrow &&
+           std::abs(found.change) <= kNarrow)
     found.verdict = TimeVerdict::kSame;
   return found;
 }

@@ -73,6 +73,17 @@ TEST_CASE("what slows the processor is no difference", "[bench]") {
   CHECK_FALSE(time_change(calm, beside).seen());
 }
 
+TEST_CASE("of steps on several threads, a difference has to be more than that of the paces", "[bench]") {
+  StepTimes calm = slowed(1000, 0, 0, 1), half = slowed(1400, 300, 1000, 2), twice = slowed(2400, 300, 1000, 3);
+  CHECK(time_change(calm, half).verdict == TimeVerdict::kSlower);
+  for (StepTimes* steps : {&calm, &half, &twice}) steps->pace_threads = 2;
+  CHECK(time_change(calm, half).verdict == TimeVerdict::kNone);
+  CHECK(time_change(calm, twice).verdict == TimeVerdict::kSlower);
+  StepTimes quiet = slowed(1400, 0, 100, 4);
+  quiet.pace_threads = 2;
+  CHECK(time_change(calm, quiet).verdict == TimeVerdict::kSlower);
+}
+
 TEST_CASE("a slower program is seen on a processor that is slowed at times", "[bench]") {
   const StepTimes calm = slowed(1000, 0, 0, 1);
   const TimeChange by_calm = time_change(calm, slowed(1080, 200, 700, 2));
