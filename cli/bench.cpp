@@ -83,6 +83,7 @@ class BenchCommand final : public Command {
     declare_verify(set, o.pipeline.placing.automatic);
     set.more_words("fail-on", {"slower=PERCENT"});
     declare_execution(set, o.pipeline);
+    declare_trace(set, o.pipeline);
     declare_watched(set, o.pipeline.run.watched);
     set.group("Files and output");
     declare_loading(set, o.pipeline);

@@ -116,7 +116,6 @@ class CompareCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() != 1 || options.arguments[0] == "-")
       return usage(log, "wanted one graph file: emplace compare GRAPH --a FLAGS --b FLAGS");
-    if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of compare");
     if (!options.pipeline.placing.placement_out.empty())
       return usage(log, "--placement-out takes one placement, and compare makes two: it goes into --a or --b");
     tolerance_ = {options.outputs.rtol, options.outputs.atol};

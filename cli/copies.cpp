@@ -112,7 +112,6 @@ class CopiesCommand final : public Command {
 
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() != 1) return usage(log, "wanted one graph: emplace copies GRAPH");
-    if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of copies");
     if (Status status = filter_.check(); !status.ok()) return usage(log, status);
     cluster_.server.data_roots = folders_of(options.arguments, options.pipeline);
     ClusterUse use;

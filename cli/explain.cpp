@@ -101,6 +101,7 @@ class ExplainCommand final : public Command {
     set.group(kOfARun);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
+    declare_trace(set, o.pipeline);
     declare_outputs(set, o.outputs);
     set.group("Files and output");
     declare_filter(set, filter_);

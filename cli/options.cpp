@@ -268,11 +268,6 @@ void declare_watching(OptionSet& set, PipelineOptions& pipeline) {
                      "Fail (exit 7) at the first node with NaN or infinite elements, or report all",
                      set_optional_choice<NumericsAction>(
                          run.check_numerics, {{"stop", NumericsAction::kStop}, {"report", NumericsAction::kReport}}));
-  set.about("--trace", {"trace"});
-  set.text("trace", "FILE", "Write a Chrome trace: what ran when, on which thread, with its copies", run.trace);
-  set.value("trace-steps", "FIRST-LAST", "Of these steps only, from 0 on: 3-5, or 3",
-            [&run](const std::string& text) { return set_steps(text, run.trace_steps); });
-  set.about("");
 }
 
 }  // namespace
@@ -295,6 +290,15 @@ void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps) {
   set.text("restore", train ? "latest|FILE" : "DIR|FILE",
            train ? "Go on from a checkpoint" : "Use the variables of a checkpoint", run.restore);
   declare_watching(set, pipeline);
+}
+
+void declare_trace(OptionSet& set, PipelineOptions& pipeline) {
+  RunOptions& run = pipeline.run;
+  set.about("--trace", {"trace"});
+  set.text("trace", "FILE", "Write a Chrome trace: what ran when, on which thread, with its copies", run.trace);
+  set.value("trace-steps", "FIRST-LAST", "Of these steps only, from 0 on: 3-5, or 3",
+            [&run](const std::string& text) { return set_steps(text, run.trace_steps); });
+  set.about("");
 }
 
 void declare_in_flight(OptionSet& set, PipelineOptions& pipeline) {

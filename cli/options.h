@@ -69,6 +69,8 @@ void declare_memory_report(OptionSet& set, Options& options);
 void declare_step_report(OptionSet& set, Options& options);
 /// What every execution takes, one step or many: how many, their seed, threads, bounds, and how they are watched.
 void declare_execution(OptionSet& set, PipelineOptions& pipeline, Steps steps = Steps::kOfRun);
+/// --trace and its steps.
+void declare_trace(OptionSet& set, PipelineOptions& pipeline);
 /// --in-flight, of `run`.
 void declare_in_flight(OptionSet& set, PipelineOptions& pipeline);
 /// --save and --expect.

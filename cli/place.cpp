@@ -177,6 +177,7 @@ class PlaceCommand final : public Command {
     declare_filter(set, own_.filter);
     set.group(kOfARun);
     declare_execution(set, o.pipeline);
+    declare_trace(set, o.pipeline);
     declare_outputs(set, o.outputs);
     set.group("Files and output");
     declare_loading(set, o.pipeline);

@@ -74,7 +74,6 @@ class ReduceCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() != 1 || options.arguments[0] == "-")
       return usage(log, "wanted one graph file: emplace reduce GRAPH -o MIN.json --while exits=139");
-    if (!options.pipeline.run.trace.empty()) return usage(log, "--trace is of run, train and bench, not of reduce");
     if (!options.pipeline.placing.placement_out.empty())
       return usage(log, "--placement-out takes one placement, and reduce makes many");
     if (!flags_.record.empty()) return record(options, log);

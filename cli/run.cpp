@@ -223,6 +223,7 @@ class RunCommand final : public Command {
     declare_verify(set, o.pipeline.placing.automatic);
     declare_memory_report(set, o);
     declare_execution(set, o.pipeline);
+    declare_trace(set, o.pipeline);
     declare_watched(set, o.pipeline.run.watched, Watched::kTraceAndFetches);
     declare_in_flight(set, o.pipeline);
     declare_step_report(set, o);

@@ -334,6 +334,7 @@ class TrainCommand final : public Command {
     declare_memory_report(set, o);
     declare_step_report(set, o);
     declare_execution(set, o.pipeline, Steps::kOfTraining);
+    declare_trace(set, o.pipeline);
     declare_watched(set, o.pipeline.run.watched);
     declare_outputs(set, o.outputs);
     set.group("Training");
