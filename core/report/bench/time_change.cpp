@@ -82,11 +82,12 @@ double lost_by_neighbours(const StepTimes& before, const StepTimes& after) {
 }
 
 Compared what_to_compare(const StepTimes& before, const StepTimes& after) {
-  constexpr double kSliceUs = 1000, kMost = 0.99;
+  constexpr double kSliceUs = 1000, kMost = 0.99, kOfMemory = 0.1;
   const bool known = before.pace_us.size() == before.us.size() && after.pace_us.size() == after.us.size();
   Compared steps = known ? steps_at_one_pace(before, after) : Compared{before.us, after.us};
-  if (known && std::max(before.pace_threads, after.pace_threads) > 1)
-    steps.by_machine = std::max(steps.by_machine, lost_by_neighbours(before, after));
+  const double lost = known ? lost_by_neighbours(before, after) : 0;
+  const bool one_thread = std::max(before.pace_threads, after.pace_threads) == 1;
+  steps.by_machine = std::max(steps.by_machine, one_thread ? std::min(lost, kOfMemory) : lost);
   if (std::max(median_of(before.us), median_of(after.us)) < kSliceUs) return steps;
   const double others = std::min(std::max(before.others, after.others), kMost);
   steps.by_machine = std::max(steps.by_machine, -std::log1p(-others));
