@@ -27,16 +27,18 @@ Status LocalExchange::send(const Transfer& transfer, const Piece& piece, const S
   return ok_status();
 }
 
-Result<Tensor> detached(const Tensor& value) {
+namespace {
+
+Result<Tensor> detached_at(const Tensor& value, int depth) {
+  if (depth == kMostNestedLists) return nested_too_deep();
   if (value.dtype() == DType::kVariant) {
-    ASSIGN_OR_RETURN(const TensorList* list, list_in(value));
-    TensorList copy{list->dtype, list->element_shape, list->max_num_elements, {}};
-    copy.elements.resize(list->size());
+    ASSIGN_OR_RETURN(const TensorList* list, held_in(value));
+    TensorList copy = list->unset();
     for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
       if (!list->elements[i].valid()) continue;
-      ASSIGN_OR_RETURN(copy.elements.at(i), detached(list->elements[i]));
+      ASSIGN_OR_RETURN(copy.elements.at(i), detached_at(list->elements[i], depth + 1));
     }
-    return list_tensor(std::move(copy));
+    return list_tensor(std::move(copy), value.shape());
   }
   ASSIGN_OR_RETURN(Tensor copy, Tensor::allocate(value.dtype(), value.shape()));
   if (value.dtype() == DType::kString) {
@@ -46,5 +48,9 @@ Result<Tensor> detached(const Tensor& value) {
   }
   return copy;
 }
+
+}  // namespace
+
+Result<Tensor> detached(const Tensor& value) { return detached_at(value, 0); }
 
 }  // namespace emplace

@@ -1,26 +1,65 @@
 #include "core/op/tensor_list.h"
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
+#include <vector>
+
+#include "core/base/cat.h"
 
 namespace emplace {
 namespace {
 
 class ListBuffer final : public Buffer {
  public:
-  explicit ListBuffer(TensorList list) : Buffer(nullptr, sizeof(void*)), list_(std::move(list)) { data_ = &handle_; }
+  explicit ListBuffer(TensorList list) : Buffer(nullptr, 0), list_(std::move(list)) { data_ = &list_; }
+  // Lists in lists in lists would take a call each: the outermost frees what the inner ones leave to it.
+  ~ListBuffer() override {
+    if (list_.dtype != DType::kVariant && list_.dtype != DType::kInvalid) return;
+    thread_local std::vector<Tensor>* left = nullptr;
+    if (left) {
+      leave(*left);
+      return;
+    }
+    std::vector<Tensor> inner;
+    left = &inner;
+    for (leave(inner); !inner.empty();) {
+      const Tensor next = std::move(inner.back());
+      inner.pop_back();
+    }
+    left = nullptr;
+  }
   TensorList& list() { return list_; }
 
  private:
+  void leave(std::vector<Tensor>& to) {
+    for (int64_t i = list_.elements.first(); i < list_.elements.last(); ++i) {
+      if (list_.elements[i].dtype() == DType::kVariant) to.push_back(std::move(list_.elements.at(i)));
+    }
+  }
+
   TensorList list_;
-  TensorList* handle_ = &list_;
 };
 
+// A buffer of another kind is memory that nobody has given a variant yet.
 TensorList* behind(const Tensor& variant) {
-  return variant.buffer() && variant.raw() ? *variant.data<TensorList*>() : nullptr;
+  Buffer* buffer = variant.buffer().get();
+  return buffer && typeid(*buffer) == typeid(ListBuffer) ? &static_cast<ListBuffer*>(buffer)->list() : nullptr;
 }
 
-Status no_list() { return invalid_argument("Input handle is not a list. Saw: 'nothing'"); }
+// A scalar may be what was reshaped from a variant of one element.
+Tensor as_scalar(const Tensor& variant) {
+  const TensorList* held = behind(variant);
+  return held && held->held == Held::kVariants && held->size() == 1 ? held->elements[0] : variant;
+}
+
+Status no_list(const Tensor& variant) {
+  if (variant.shape().rank() != 0)
+    return invalid_argument(cat("Input list must be a scalar saw: ", variant.shape().to_string()));
+  const TensorList* held = behind(variant);
+  return invalid_argument(cat("Input handle is not a list. Saw: '",
+                              held && held->held == Held::kRagged ? "RaggedTensorVariant" : "nothing", "'"));
+}
 
 }  // namespace
 
@@ -46,22 +85,49 @@ void ListElements::push_back(Tensor element) {
   at(size_ - 1) = std::move(element);
 }
 
-Tensor list_tensor(TensorList list) {
+TensorList TensorList::unset() const {
+  TensorList same{dtype, element_shape, max_num_elements, {}, held};
+  same.elements.resize(size());
+  return same;
+}
+
+Tensor list_tensor(TensorList list, const Shape& shape) {
   auto buffer = std::make_shared<ListBuffer>(std::move(list));
   void* handle = buffer->data();
-  return Tensor::wrap(DType::kVariant, Shape{}, handle, std::move(buffer));
+  return Tensor::wrap(DType::kVariant, shape, handle, std::move(buffer));
+}
+
+Tensor variants_tensor(const Shape& shape, ListElements elements) {
+  return list_tensor({DType::kVariant, Shape{}, -1, std::move(elements), Held::kVariants}, shape);
+}
+
+Tensor variant_at(const Tensor& variants, int64_t i) {
+  const TensorList* held = behind(variants);
+  if (!held) return Tensor();
+  return held->held == Held::kVariants ? held->elements[i] : variants.reshaped(Shape{});
+}
+
+Status nested_too_deep() { return unimplemented(cat("lists that are nested more than ", kMostNestedLists, " deep")); }
+
+Result<const TensorList*> held_in(const Tensor& variant) {
+  const TensorList* held = behind(variant);
+  if (!held) return invalid_argument("a variant that holds nothing");
+  return held;
 }
 
 Result<const TensorList*> list_in(const Tensor& variant) {
-  const TensorList* list = behind(variant);
-  if (!list) return no_list();
+  if (variant.shape().rank() != 0) return no_list(variant);
+  const Tensor scalar = as_scalar(variant);  // what it holds lives as long as `variant`
+  const TensorList* list = behind(scalar);
+  if (!list || list->held != Held::kList) return no_list(scalar.valid() ? scalar : variant);
   return list;
 }
 
 Result<TensorList*> changed_list(KernelContext& c, int input, int i) {
-  Tensor mine = std::move(c.inputs_[static_cast<size_t>(input)]);
+  Tensor mine = as_scalar(c.inputs_[static_cast<size_t>(input)]);
+  c.inputs_[static_cast<size_t>(input)] = Tensor();
   TensorList* list = behind(mine);
-  if (!list) return no_list();
+  if (!list || list->held != Held::kList) return no_list(mine);
   if (mine.buffer().use_count() > 1) {
     mine = list_tensor(*list);
     list = behind(mine);

@@ -34,16 +34,18 @@ Status CopyKernel::run(KernelContext& c) {
 
 namespace {
 
-/// The list itself is a host object; only its elements lie in device memory and are copied, those of lists in it too.
-Result<Tensor> copied_list(const TensorList& list, Allocator& memory) {
-  TensorList copy{list.dtype, list.element_shape, list.max_num_elements, {}};
-  copy.elements.resize(list.size());
+/// The variant itself is a host object; only its elements lie in device memory and are copied, those of variants in it
+/// too.
+Result<Tensor> copied_variant(const Tensor& from, Allocator& memory, int depth) {
+  if (depth == kMostNestedLists) return nested_too_deep();
+  ASSIGN_OR_RETURN(const TensorList* held, held_in(from));
+  const TensorList& list = *held;
+  TensorList copy = list.unset();
   for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
     const Tensor& element = list.elements[i];
     if (!element.valid()) continue;
     if (element.dtype() == DType::kVariant) {
-      ASSIGN_OR_RETURN(const TensorList* inner, list_in(element));
-      ASSIGN_OR_RETURN(copy.elements.at(i), copied_list(*inner, memory));
+      ASSIGN_OR_RETURN(copy.elements.at(i), copied_variant(element, memory, depth + 1));
       continue;
     }
     ASSIGN_OR_RETURN(Tensor to, memory.allocate(element.dtype(), element.shape()));
@@ -54,14 +56,14 @@ Result<Tensor> copied_list(const TensorList& list, Allocator& memory) {
     }
     copy.elements.at(i) = std::move(to);
   }
-  return list_tensor(std::move(copy));
+  return list_tensor(std::move(copy), from.shape());
 }
 
 }  // namespace
 
 Status CopyKernel::copy_list(KernelContext& c) {
-  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
-  ASSIGN_OR_RETURN(Tensor copy, copied_list(*list, (c.host_outputs_ & 1) != 0 ? *c.host_allocator_ : *c.allocator_));
+  Allocator& memory = (c.host_outputs_ & 1) != 0 ? *c.host_allocator_ : *c.allocator_;
+  ASSIGN_OR_RETURN(Tensor copy, copied_variant(c.input(0), memory, 0));
   c.forward_output(0, std::move(copy));
   return ok_status();
 }

@@ -82,35 +82,41 @@ Status GpuCopyKernel::move(const Tensor& from, Tensor& to, Lane lane) {
 // over, if nobody owns it.
 Status GpuCopyKernel::copy_list(KernelContext& c) {
   RETURN_IF_ERROR(make_events());
-  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
-  if (list->dtype == DType::kVariant) return unimplemented("lists of lists stay on their device");
-  TensorList copy{list->dtype, list->element_shape, list->max_num_elements, {}};
-  copy.elements.resize(list->size());
+  const Shape shape = c.input(0).shape();
+  ASSIGN_OR_RETURN(const TensorList* list, held_in(c.input(0)));
+  TensorList copy = list->unset();
   RETURN_IF_ERROR(begin(Lane::kCompute));
-  Status moved = move_elements(c, *list, copy);
+  uint64_t last = 0;
+  Status moved = move_elements(c, *list, copy, last, 0);
+  if (moved.ok()) ticket_ = last;
   Status there = worker().finish(ticket_);  // of what has moved, even where not all has: the copy goes away
   RETURN_IF_ERROR(std::move(moved));
   RETURN_IF_ERROR(std::move(there));
   RETURN_IF_ERROR(worker().record(*copied_, Lane::kCompute));
-  c.forward_output(0, list_tensor(std::move(copy)));
+  c.forward_output(0, list_tensor(std::move(copy), shape));
   return from_ && from_ != &worker() ? guard() : ok_status();
 }
 
-// Leaves the ticket of the last element that somebody has to wait for.
-Status GpuCopyKernel::move_elements(KernelContext& c, const TensorList& list, TensorList& copy) {
+Status GpuCopyKernel::move_elements(KernelContext& c, const TensorList& list, TensorList& copy, uint64_t& last,
+                                    int depth) {
+  if (depth == kMostNestedLists) return nested_too_deep();
   Allocator& memory = to_ ? *c.allocator_ : *c.host_allocator_;
-  uint64_t last = 0;
   for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
     const Tensor& element = list.elements[i];
     if (!element.valid()) continue;
-    if (element.dtype() == DType::kVariant) return unimplemented("lists of lists stay on their device");
     Tensor& there = copy.elements.at(i);
+    if (element.dtype() == DType::kVariant) {
+      ASSIGN_OR_RETURN(const TensorList* inner, held_in(element));
+      TensorList inner_copy = inner->unset();
+      RETURN_IF_ERROR(move_elements(c, *inner, inner_copy, last, depth + 1));
+      there = list_tensor(std::move(inner_copy), element.shape());
+      continue;
+    }
     ASSIGN_OR_RETURN(there, memory.allocate(element.dtype(), element.shape()));
     if (element.size_bytes() == 0) continue;
     RETURN_IF_ERROR(move(element, there, Lane::kCompute));
     if (!to_ || !element.buffer()) last = ticket_;  // else who owns it shares it with the copy
   }
-  ticket_ = last;
   return ok_status();
 }
 

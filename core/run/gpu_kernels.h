@@ -63,7 +63,8 @@ class GpuCopyKernel final : public Kernel {
   /// The elements of `from` to those of `to`.
   Status move(const Tensor& from, Tensor& to, Gpu::Lane lane);
   Status copy_list(KernelContext& c);
-  Status move_elements(KernelContext& c, const TensorList& list, TensorList& copy);
+  /// `last`: the ticket of the last element that somebody has to wait for.
+  Status move_elements(KernelContext& c, const TensorList& list, TensorList& copy, uint64_t& last, int depth);
   Gpu& worker() { return to_ ? *to_ : *from_; }
 
   Gpu *from_, *to_;

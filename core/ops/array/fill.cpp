@@ -5,6 +5,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/moved_variants.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/kit/strided_copy.h"
 #include "core/ops/list/elements.h"
@@ -86,29 +87,28 @@ Status zeros_like_cpu(KernelContext& c) {
   return ok_status();
 }
 
-// Element by element, lists in lists, too; what is not set stays so.
-Result<TensorList> zero_list(KernelContext& c, const TensorList& list, int depth) {
+// Element by element, variants in variants, too; what is not set stays so, and the rows of a ragged tensor are as long.
+Result<Tensor> zero_variant(KernelContext& c, const Tensor& variant, int depth) {
   if (depth == kMostNestedLists) return nested_too_deep();
-  TensorList zeros{list.dtype, list.element_shape, list.max_num_elements, {}};
-  zeros.elements.resize(list.size());
-  for (int64_t i = list.elements.first(); i < list.elements.last(); ++i) {
-    const Tensor& element = list.elements[i];
+  ASSIGN_OR_RETURN(const TensorList* list, held_in(variant));
+  TensorList zeros = list->unset();
+  for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
+    const Tensor& element = list->elements[i];
     if (!element.valid()) continue;
     if (element.dtype() == DType::kVariant) {
-      ASSIGN_OR_RETURN(const TensorList* inner, list_in(element));
-      ASSIGN_OR_RETURN(TensorList inner_zeros, zero_list(c, *inner, depth + 1));
-      zeros.elements.at(i) = list_tensor(std::move(inner_zeros));
+      ASSIGN_OR_RETURN(zeros.elements.at(i), zero_variant(c, element, depth + 1));
+    } else if (list->held == Held::kRagged && i + 1 < list->size()) {
+      zeros.elements.at(i) = element;
     } else {
       ASSIGN_OR_RETURN(zeros.elements.at(i), list_zeros(c, element.dtype(), element.shape()));
     }
   }
-  return zeros;
+  return list_tensor(std::move(zeros), variant.shape());
 }
 
-Status zero_list_cpu(KernelContext& c) {
-  ASSIGN_OR_RETURN(const TensorList* list, list_in(c.input(0)));
-  ASSIGN_OR_RETURN(TensorList zeros, zero_list(c, *list, 0));
-  c.forward_output(0, list_tensor(std::move(zeros)));
+Status zero_variant_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(Tensor zeros, zero_variant(c, c.input(0), 0));
+  c.forward_output(0, std::move(zeros));
   return ok_status();
 }
 
@@ -131,6 +131,7 @@ OpDef fill_op() {
       .doc("A tensor of the given shape filled with one value.")
       .shape(fill_shape)
       .cpu(kMovable, stateless<fill_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<stateless<fill_cpu>>)
       .value_inputs({0})
       .gradient(fill_gradient);
 }
@@ -149,7 +150,7 @@ OpDef zeros_like_op() {
       .doc("Zeros (of strings: empty ones) in the shape of x.")
       .shape(shape_unchanged)
       .cpu(kAllData, stateless<zeros_like_cpu>)
-      .cpu(DTypeSet{DType::kVariant}, stateless<zero_list_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, stateless<zero_variant_cpu>)
       .not_differentiable();
 }
 OpDef ones_like_op() {

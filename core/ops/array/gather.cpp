@@ -8,6 +8,7 @@
 #include "core/ops/array/gather_geometry.h"
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/index_text.h"
+#include "core/ops/kit/moved_variants.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/state/variable_state.h"
 
@@ -241,6 +242,7 @@ OpDef gather_op() {
       .shape(gather_shape)
       .kernel_attr("Tparams")
       .cpu(kMovable, stateless<gather_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<stateless<gather_cpu>>)
       .gradient(gather_gradient);
 }
 OpDef gather_v2_op() {
@@ -249,6 +251,7 @@ OpDef gather_v2_op() {
       .shape(gather_v2_shape)
       .kernel_attr("Tparams")
       .cpu(kMovable, make<GatherV2>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<make<GatherV2>>)
       .value_inputs({2})
       .gradient(gather_v2_gradient);
 }

@@ -5,6 +5,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/moved_variants.h"
 #include "core/ops/kit/nd_index.h"
 #include "core/ops/kit/shape_math.h"
 
@@ -95,6 +96,7 @@ OpDef gather_nd_op() {
       .shape(gather_nd_shape)
       .kernel_attr("Tparams")
       .cpu(kMovable, make<GatherNd>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<make<GatherNd>>)
       .gradient(gather_nd_gradient);
 }
 

@@ -3,6 +3,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/moved_variants.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
@@ -132,6 +133,7 @@ OpDef pack_op() {
       .traits({.partial_value = PartialValue::kPack})
       .shape(pack_shape)
       .cpu(kMovable, make<Pack>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<make<Pack>>)
       .gradient(pack_gradient);
 }
 OpDef unpack_op() {
@@ -139,6 +141,7 @@ OpDef unpack_op() {
       .doc("Takes a tensor apart along an axis.")
       .shape(unpack_shape)
       .cpu(kMovable, make<Unpack>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<make<Unpack>>)
       .gradient(unpack_gradient);
 }
 

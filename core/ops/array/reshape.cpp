@@ -129,7 +129,7 @@ OpDef reshape_op() {
       .doc("The same elements under the given shape; one size may be -1: whatever is left.")
       .traits({.of_sums = OfSums::kKeeps})
       .shape(reshape_shape)
-      .cpu(kMovable, stateless<reshape_cpu>)
+      .cpu(kMovable | DTypeSet{DType::kVariant}, stateless<reshape_cpu>)
       .value_inputs({1})
       .forwards_input()
       .gradient(reshape_back);

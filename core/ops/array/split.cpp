@@ -6,6 +6,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/moved_variants.h"
 #include "core/ops/kit/shape_math.h"
 
 namespace emplace {
@@ -172,6 +173,7 @@ OpDef split_op() {
       .doc("Cuts a tensor into equal pieces along an axis.")
       .shape(split_shape)
       .cpu(kMovable, stateless<split_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<stateless<split_cpu>>)
       .value_inputs({0})
       .gradient(split_gradient);
 }
@@ -180,6 +182,7 @@ OpDef split_v_op() {
       .doc("Cuts a tensor into pieces of the given sizes along an axis; one size may be -1.")
       .shape(split_v_shape)
       .cpu(kMovable, stateless<split_v_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<stateless<split_v_cpu>>)
       .value_inputs({1, 2})
       .gradient(split_v_gradient);
 }

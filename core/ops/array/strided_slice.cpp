@@ -5,6 +5,7 @@
 #include "core/op/op_def.h"
 #include "core/ops/array/strided_slice_spec.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/moved_variants.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/kit/strided_copy.h"
 
@@ -104,6 +105,7 @@ OpDef strided_slice_op() {
       .traits({.partial_value = PartialValue::kSlice})
       .shape(strided_slice_shape)
       .cpu(kMovable, make<StridedSlice>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<make<StridedSlice>>)
       .value_inputs({1, 2, 3})
       .gradient(strided_slice_gradient);
 }
@@ -112,6 +114,7 @@ OpDef strided_slice_grad_op() {
       .doc("Zeros of the given shape with dy where StridedSlice would have read.")
       .shape(strided_slice_grad_shape)
       .cpu(kMovable, make<StridedSliceGrad>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<make<StridedSliceGrad>>)
       .value_inputs({0, 1, 2, 3})
       .gradient(strided_slice_grad_gradient);
 }

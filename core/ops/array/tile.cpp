@@ -4,6 +4,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/moved_variants.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/kit/strided_copy.h"
 
@@ -118,6 +119,7 @@ OpDef tile_op() {
       .doc("The tensor repeated multiples[i] times along dimension i.")
       .shape(tile_shape)
       .cpu(kMovable, stateless<tile_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<stateless<tile_cpu>>)
       .value_inputs({1})
       .gradient(tile_gradient);
 }
@@ -126,6 +128,7 @@ OpDef broadcast_to_op() {
       .doc("The tensor broadcast to the given shape.")
       .shape(broadcast_to_shape)
       .cpu(kMovable, stateless<broadcast_to_cpu>)
+      .cpu(DTypeSet{DType::kVariant}, moving_variants<stateless<broadcast_to_cpu>>)
       .value_inputs({1})
       .gradient(broadcast_to_gradient);
 }

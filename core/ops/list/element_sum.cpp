@@ -32,16 +32,53 @@ Status ElementSum::add_list(KernelContext& c, TensorList& to, const TensorList& 
   return ok_status();
 }
 
+// Values of rows that are as long.
+Status ElementSum::add_ragged(KernelContext& c, TensorList& to, const TensorList& more, int depth) {
+  if (to.size() != more.size()) {
+    return invalid_argument(cat("Can't add RaggedTensorVariants of different ragged rank. One is ", to.size() - 1,
+                                " and the other is ", more.size() - 1));
+  }
+  if (c.parallel_->mover()) return unimplemented("ragged tensors are added in host memory only");
+  const int64_t values = to.size() - 1;
+  for (int64_t i = 0; i < values; ++i) {
+    if (!same_bytes(to.elements[i], more.elements[i]))
+      return invalid_argument("Can't add RaggedTensorVariants with different row_splits.");
+  }
+  RETURN_IF_ERROR(check_list_dtype(more, to.dtype));
+  return add(c, to.dtype, to.elements.at(values), more.elements[values], depth);
+}
+
+// One that holds nothing counts as zeros.
+Status ElementSum::add_variants(KernelContext& c, Tensor& to, const Tensor& more, int depth) {
+  if (depth == kMostNestedLists) return nested_too_deep();
+  if (!(to.shape() == more.shape())) {
+    return invalid_argument(
+        cat("variants that are added have the shapes ", to.shape().to_string(), " and ", more.shape().to_string()));
+  }
+  if (to.shape().rank() > 0) {
+    ListElements sums;
+    for (int64_t i = 0; i < to.num_elements(); ++i) {
+      Tensor sum = variant_at(to, i);
+      RETURN_IF_ERROR(add(c, DType::kVariant, sum, variant_at(more, i), depth + 1));
+      sums.push_back(std::move(sum));
+    }
+    return to = variants_tensor(to.shape(), std::move(sums)), ok_status();
+  }
+  const Tensor left = variant_at(to, 0), right = variant_at(more, 0);
+  if (!left.valid() || !right.valid()) return to = left.valid() ? left : more, ok_status();
+  ASSIGN_OR_RETURN(const TensorList* held, held_in(left));
+  ASSIGN_OR_RETURN(const TensorList* other, held_in(right));
+  if (held->held != other->held) return invalid_argument("a list and a ragged tensor cannot be added");
+  TensorList sum = *held;
+  RETURN_IF_ERROR(held->held == Held::kRagged ? add_ragged(c, sum, *other, depth + 1)
+                                              : add_list(c, sum, *other, depth + 1));
+  return to = list_tensor(std::move(sum)), ok_status();
+}
+
 Status ElementSum::add(KernelContext& c, DType type, Tensor& to, const Tensor& more, int depth) {
   if (!more.valid()) return ok_status();
   if (!to.valid()) return to = more, ok_status();
-  if (type == DType::kVariant) {
-    ASSIGN_OR_RETURN(const TensorList* held, list_in(to));
-    ASSIGN_OR_RETURN(const TensorList* other, list_in(more));
-    TensorList sum = *held;
-    RETURN_IF_ERROR(add_list(c, sum, *other, depth + 1));
-    return to = list_tensor(std::move(sum)), ok_status();
-  }
+  if (type == DType::kVariant) return add_variants(c, to, more, depth);
   if (!kNumbers.has(type)) return unimplemented(cat("lists of ", dtype_tf_name(type), " cannot be added"));
   if (!(to.shape() == more.shape())) {
     return invalid_argument(cat("elements of lists that are added have the shapes ", to.shape().to_string(), " and ",

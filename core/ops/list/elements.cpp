@@ -62,7 +62,12 @@ Result<Tensor> element_or_zeros(KernelContext& c, const TensorList& list, int64_
     return invalid_argument(cat("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
                                 shape.to_string(), " and no list element is set."));
   }
-  if (list.dtype == DType::kVariant) return invalid_argument("Trying to read an uninitialized list of a list.");
+  if (list.dtype == DType::kVariant) {
+    RETURN_IF_ERROR(check_list_size(shape.checked_num_elements().value_or(INT64_MAX)));
+    ListElements nothing;
+    nothing.resize(shape.num_elements());
+    return variants_tensor(shape, std::move(nothing));
+  }
   return list_zeros(c, list.dtype, shape);
 }
 
@@ -70,11 +75,17 @@ Tensor rows_of(const Tensor& tensor, int64_t begin, int64_t n) {
   Shape shape{n};
   for (int d = 1; d < tensor.shape().rank(); ++d) shape.add_dim(tensor.shape().dim(d));
   const int64_t rows = tensor.shape().dim(0), row = rows == 0 ? 0 : tensor.num_elements() / rows;
+  if (tensor.dtype() == DType::kVariant) {
+    ListElements elements;
+    for (int64_t i = begin * row; i < (begin + n) * row; ++i) elements.push_back(variant_at(tensor, i));
+    return variants_tensor(shape, std::move(elements));
+  }
   auto* at = static_cast<char*>(tensor.raw()) + begin * row * element_stride(tensor.dtype());
   return Tensor::wrap(tensor.dtype(), shape, at, tensor.buffer());
 }
 
 Tensor row_of(const Tensor& tensor, int64_t i) {
+  if (tensor.dtype() == DType::kVariant && tensor.shape().rank() == 1) return variant_at(tensor, i);
   const Tensor rows = rows_of(tensor, i, 1);
   return rows.reshaped(Shape(rows.shape().dims().subspan(1)));
 }
@@ -82,6 +93,7 @@ Tensor row_of(const Tensor& tensor, int64_t i) {
 Result<Tensor> kept_rows(KernelContext& c, const Tensor& tensor, int64_t begin, int64_t n) {
   constexpr uintptr_t kAligned = 16;  // as every tensor of a GPU is
   Tensor rows = rows_of(tensor, begin, n);
+  if (tensor.dtype() == DType::kVariant) return rows;
   if (!c.parallel_->mover() || reinterpret_cast<uintptr_t>(rows.raw()) % kAligned == 0) return rows;
   ASSIGN_OR_RETURN(Tensor own, c.allocator_->allocate(rows.dtype(), rows.shape()));
   copy_elements(*c.parallel_, rows.dtype(), rows.raw(), own.raw(), rows.num_elements());
@@ -89,6 +101,7 @@ Result<Tensor> kept_rows(KernelContext& c, const Tensor& tensor, int64_t begin, 
 }
 
 Result<Tensor> kept_row(KernelContext& c, const Tensor& tensor, int64_t i) {
+  if (tensor.dtype() == DType::kVariant) return row_of(tensor, i);
   ASSIGN_OR_RETURN(const Tensor rows, kept_rows(c, tensor, i, 1));
   return rows.reshaped(Shape(rows.shape().dims().subspan(1)));
 }
@@ -99,7 +112,9 @@ Status check_item(const TensorList& list, const Shape& item) {
                               item.to_string(), " list shape: ", list.element_shape.to_string()));
 }
 
-Status nested_too_deep() { return unimplemented(cat("lists that are nested more than ", kMostNestedLists, " deep")); }
+void append_variants(ListElements& elements, const Tensor& variants, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) elements.push_back(variants.valid() ? variant_at(variants, i) : Tensor());
+}
 
 Status check_list_size(int64_t size) {
   constexpr int64_t kMost = int64_t{1} << 24;  // their slots alone would take gigabytes

@@ -21,11 +21,11 @@ Result<Shape> element_shape_in(const Tensor& t);
 Shape known_element_shape(const ShapeContext& c, int i);
 /// The list's element shape with what `asked` and the elements that are set say. InvalidArgument if they differ.
 Result<Shape> merged_element_shape(const TensorList& list, const Shape& asked);
-/// An element, zeros of a fully known shape for one that is not set.
+/// An element; for one that is not set zeros of a fully known shape, or variants that hold nothing.
 Result<Tensor> element_or_zeros(KernelContext& c, const TensorList& list, int64_t i, const Shape& asked);
 /// Zeros in the memory of the kernel's outputs.
 Result<Tensor> list_zeros(KernelContext& c, DType dtype, const Shape& shape);
-/// Row `i` of dimension 0, sharing the tensor's buffer.
+/// Row `i` of dimension 0, sharing the tensor's buffer. An invalid tensor for a scalar variant that holds nothing.
 Tensor row_of(const Tensor& tensor, int64_t i);
 /// Rows [begin, begin + n).
 Tensor rows_of(const Tensor& tensor, int64_t begin, int64_t n);
@@ -33,13 +33,10 @@ Tensor rows_of(const Tensor& tensor, int64_t begin, int64_t n);
 /// where they begin.
 Result<Tensor> kept_row(KernelContext& c, const Tensor& tensor, int64_t i);
 Result<Tensor> kept_rows(KernelContext& c, const Tensor& tensor, int64_t begin, int64_t n);
+/// The `n` elements of a variant; of an invalid tensor as many that hold nothing.
+void append_variants(ListElements& elements, const Tensor& variants, int64_t n);
 /// Does a whole element fit the list? Else what TensorFlow says.
 Status check_item(const TensorList& list, const Shape& item);
-
-/// Lists whose elements are lists, whose elements are lists: gradients of gradients of loops nest a few. Deeper ones
-/// are neither added nor made zero.
-inline constexpr int kMostNestedLists = 100;
-Status nested_too_deep();
 
 /// ResourceExhausted: no list can be that long.
 Status check_list_size(int64_t size);

@@ -7,6 +7,18 @@
 namespace emplace {
 namespace {
 
+/// Of elements that are not set nothing is known but that their elements hold nothing.
+Status stack_variants(KernelContext& c, const TensorList& list, std::span<const int64_t> indices, const Shape& whole) {
+  const auto all = whole.checked_num_elements();
+  if (!all) return invalid_argument(cat("shape ", whole.to_string(), " has too many elements"));
+  RETURN_IF_ERROR(check_list_size(*all));
+  ListElements elements;
+  for (const int64_t i : indices)
+    append_variants(elements, list.elements[i], *all / static_cast<int64_t>(indices.size()));
+  c.forward_output(0, variants_tensor(whole, std::move(elements)));
+  return ok_status();
+}
+
 /// The elements `indices`, one after the other, as rows of output 0. `shape`: what is asked of each.
 Status stack_elements(KernelContext& c, const TensorList& list, std::span<const int64_t> indices, const Shape& asked) {
   ASSIGN_OR_RETURN(const Shape element, merged_element_shape(list, asked));
@@ -16,9 +28,15 @@ Status stack_elements(KernelContext& c, const TensorList& list, std::span<const 
             "non-fully-defined element shape: ",
             element.to_string()));
   }
-  if (list.dtype == DType::kVariant) return unimplemented("lists of lists cannot be stacked");
+  for (const int64_t i : indices) {
+    const Tensor& from = list.elements[i];
+    if (from.valid() && !(from.shape() == element))
+      return invalid_argument(cat("Tried to stack elements of a list with different shapes: ", from.shape().to_string(),
+                                  " and ", element.to_string()));
+  }
   Shape whole{static_cast<int64_t>(indices.size())};
   for (const int64_t d : element.dims()) whole.add_dim(d);
+  if (list.dtype == DType::kVariant) return stack_variants(c, list, indices, whole);
   RETURN_IF_ERROR(c.allocate_output(0, whole));
   Tensor& out = c.output(0);
   const int64_t row = element.num_elements();
@@ -27,11 +45,8 @@ Status stack_elements(KernelContext& c, const TensorList& list, std::span<const 
     Tensor to = row_of(out, static_cast<int64_t>(i));
     if (!from.valid()) {
       fill_zeros(*c.parallel_, to);
-    } else if (from.shape() == element) {
-      copy_elements(*c.parallel_, list.dtype, from.raw(), to.raw(), row);
     } else {
-      return invalid_argument(cat("Tried to stack elements of a list with different shapes: ", from.shape().to_string(),
-                                  " and ", element.to_string()));
+      copy_elements(*c.parallel_, list.dtype, from.raw(), to.raw(), row);
     }
   }
   return ok_status();
@@ -70,6 +85,19 @@ Status gather_cpu(KernelContext& c) {
       return invalid_argument(cat("Index ", i, " out o range; list only has ", list->size(), " elements."));
   }
   return stack_elements(c, *list, indices, asked);
+}
+
+Status concat_variants(KernelContext& c, const TensorList& list, const std::vector<int64_t>& lengths,
+                       const Shape& whole) {
+  const auto all = whole.checked_num_elements();
+  if (!all) return invalid_argument(cat("shape ", whole.to_string(), " has too many elements"));
+  RETURN_IF_ERROR(check_list_size(*all));
+  const int64_t row = whole.dim(0) == 0 ? 0 : *all / whole.dim(0);
+  ListElements elements;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    append_variants(elements, list.elements[static_cast<int64_t>(i)], lengths[i] * row);
+  c.forward_output(0, variants_tensor(whole, std::move(elements)));
+  return ok_status();
 }
 
 // Elements that are not set have the leading dimension that leading_dims says, and the shape of the others.
@@ -114,9 +142,10 @@ Status concat_cpu(KernelContext& c) {
   }
   Shape whole{rows};
   for (const int64_t d : rest.dims()) whole.add_dim(d);
-  RETURN_IF_ERROR(c.allocate_output(0, whole));
   RETURN_IF_ERROR(c.allocate_output(1, Shape{static_cast<int64_t>(lengths.size())}));
   std::copy(lengths.begin(), lengths.end(), c.out<int64_t>(1));
+  if (list->dtype == DType::kVariant) return concat_variants(c, *list, lengths, whole);
+  RETURN_IF_ERROR(c.allocate_output(0, whole));
   int64_t at = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     Tensor to = rows_of(c.output(0), at, lengths[i]);
@@ -185,7 +214,7 @@ OpDef concatenating(std::string_view name) {
       .traits(kListTraits)
       .shape(concat_shape)
       .kernel_attr("element_dtype")
-      .cpu(kMovable, stateless<concat_cpu>)
+      .cpu(kListable, stateless<concat_cpu>)
       .provides_outputs()
       .gradient(concat_gradient);
 }
@@ -198,7 +227,7 @@ OpDef tensor_list_stack_op() {
       .traits(kListTraits)
       .shape(stack_shape)
       .kernel_attr("element_dtype")
-      .cpu(kMovable, make<Stack>)
+      .cpu(kListable, make<Stack>)
       .provides_outputs()
       .gradient(stack_gradient);
 }
@@ -208,7 +237,7 @@ OpDef tensor_list_gather_op() {
       .traits(kListTraits)
       .shape(gather_shape)
       .kernel_attr("element_dtype")
-      .cpu(kMovable, stateless<gather_cpu>)
+      .cpu(kListable, stateless<gather_cpu>)
       .provides_outputs()
       .gradient(gather_gradient);
 }

@@ -59,12 +59,14 @@ class AddN final : public Kernel {
   BoundTile add_;
 };
 
-/// Lists: element by element. One that is not set counts as zeros, and stays so if it is set in none.
+/// Lists: element by element. One that is not set counts as zeros, and stays so if it is set in none. Other variants
+/// likewise.
 class AddLists final : public Kernel {
  public:
   explicit AddLists(const KernelInit&) {}
 
   Status run(KernelContext& c) override {
+    if (!list_in(c.input(0)).ok()) return add_variants(c);
     ASSIGN_OR_RETURN(const int most, widest(c));
     ASSIGN_OR_RETURN(TensorList * sum, changed_list(c, most, 0));
     for (int i = 0; i < c.num_inputs(); ++i) {
@@ -76,6 +78,13 @@ class AddLists final : public Kernel {
   }
 
  private:
+  Status add_variants(KernelContext& c) {
+    Tensor sum = c.input(0);
+    for (int i = 1; i < c.num_inputs(); ++i) RETURN_IF_ERROR(add_.add(c, DType::kVariant, sum, c.input(i)));
+    c.forward_output(0, std::move(sum));
+    return ok_status();
+  }
+
   // The others are added to it: of many lists with one element each, a sum takes as many steps as there are lists.
   static Result<int> widest(const KernelContext& c) {
     int most = 0;
