@@ -55,7 +55,6 @@ constexpr NamedTraits kTraits[] = {
     {"ParallelMapDatasetV2", kFunctionDataset},
     {"PartitionedCall", kCall},
     {"PlaceholderV2", {.placeholder = true}},
-    {"RaggedTensorToVariant", {.element_attr = "Tvalues"}},
     {"ReduceDataset", kFunctionDataset},
     {"RefIdentity", {.placed_with_source = true}},
     {"ResourceGatherNd", {.leaves_state = true}},

@@ -84,7 +84,7 @@ Value ValueBuilder::size_of(Value v) {
 
 Value ValueBuilder::zeros_like(Value v) {
   const Shape& known = shape(v);
-  if (!known.fully_known()) return add("ZerosLike", {v}, {}, "zeros_like");
+  if (!known.fully_known() || type(v) == DType::kVariant) return add("ZerosLike", {v}, {}, "zeros_like");
   if (known.checked_num_elements().value_or(kLargeZeros) < kLargeZeros) {
     return constant(filled(base_type(type(v)), known, 0), "zeros_like");
   }

@@ -24,7 +24,7 @@ struct Nowhere {
   std::string_view reason;
 };
 const Nowhere kNowhere[] = {
-    {"", {DType::kVariant}, "the only variants here are lists of tensors"},
+    {"", {DType::kVariant}, "variants here hold lists of tensors, optional values and ragged tensors"},
     {"",
      {DType::kInt2, DType::kUInt2, DType::kInt4, DType::kUInt4, DType::kFloat4E2M1FN},
      "values of less than a byte are moved and cast, not computed"},
@@ -155,7 +155,8 @@ const OnCpuAlone kOnCpuAlone[] = {
       "UnicodeEncode",
       "UnicodeTranscode"}},
     {"lengths of rows decide where elements go",
-     {"RaggedBincount", "RaggedGather", "RaggedRange", "RaggedTensorToSparse", "RaggedTensorToTensor"}},
+     {"RaggedBincount", "RaggedGather", "RaggedRange", "RaggedTensorToSparse", "RaggedTensorToTensor",
+      "RaggedTensorToVariant", "RaggedTensorToVariantGradient"}},
     {"places decide where elements of sparse tensors go",
      {"EditDistance", "SparseAdd", "SparseAddGrad", "SparseReduceMax", "SparseReduceSum", "SparseSoftmax"}},
     {"products of bytes, by the CPU's instructions for them", {"OnnxConvInteger", "OnnxQLinearConv"}},

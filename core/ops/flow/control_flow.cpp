@@ -106,7 +106,9 @@ Status switch_gradient(GradientContext& g) {
     Value& gradient = sides[side];
     const Value other = sides[1 - side];
     if (!gradient.valid() && other.valid()) {
-      gradient = g.zeros_like(g.add("ReadVariableOp", {g.input(0)}, {{"dtype", AttrValue::of(g.type(other))}}));
+      const bool handle = g.type(g.input(0)) == DType::kResource;
+      gradient = g.zeros_like(handle ? g.add("ReadVariableOp", {g.input(0)}, {{"dtype", AttrValue::of(g.type(other))}})
+                                     : g.input(0));
     }
     gradient = g.add("Switch", {gradient, g.input(1)}).output(side);
   }
@@ -128,7 +130,8 @@ Status switch_n_gradient(GradientContext& g) {
   const AttrValue count = AttrValue::of(static_cast<int64_t>(outputs));
   std::vector<Value> sides;
   for (uint32_t i = 0; i < outputs; ++i) {
-    const Value gradient = g.grad(static_cast<int>(i));
+    Value gradient = g.grad(static_cast<int>(i));
+    if (!gradient.valid() && g.type(g.input(0)) == DType::kVariant) gradient = g.zeros_like(g.input(0));
     if (!gradient.valid()) return g.status();
     sides.push_back(g.add("_SwitchN", {gradient, g.input(1)}, {{"num_outs", count}}).output(i));
   }
