@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "core/base/exit_code.h"
 #include "core/base/schema.h"
+#include "core/formats/onnx/unread_ops.h"
 #include "core/report/missing_ops.h"
 #include "core/report/ops_page.h"
 
@@ -42,7 +43,7 @@ class OpsCommand final : public Command {
     const int code = for_each_graph(all, log, [&](const std::string& path) {
       StageContext c(options.pipeline, path, log);
       const Result<Loaded> loaded = load_graph(c);
-      if (!loaded.ok()) return missing.add_failed(), report_failure(c, loaded.status());
+      if (!loaded.ok()) return missing.add_failed(missing_onnx_ops(c)), report_failure(c, loaded.status());
       validate(*loaded->file, c.found.problems);
       const bool lacks = missing.add(*loaded->file);
       if (c.found.problems.empty()) return lacks ? exit_code(unimplemented("").blamed(Blame::kFile)) : 0;
@@ -57,6 +58,13 @@ class OpsCommand final : public Command {
     missing.write(json);
     json.member("exit", code).end_object();
     return print(out + "\n"), code;
+  }
+
+  static std::vector<MissingOnnxOp> missing_onnx_ops(const StageContext& c) {
+    std::vector<MissingOnnxOp> out;
+    for (UnreadOnnxOp& op : unread_onnx_ops(c.found.source))
+      out.push_back({std::move(op.domain), std::move(op.op), op.opset, op.nodes});
+    return out;
   }
 
   bool missing_ = false;

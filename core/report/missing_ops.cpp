@@ -19,6 +19,8 @@ std::string_view lack_name(Lack lack) {
   switch (lack) {
     case Lack::kUnknown:
       return "unknown";
+    case Lack::kOnnxOp:
+      return "onnx op";
     case Lack::kOp:
       return "op";
     case Lack::kTypes:
@@ -33,6 +35,8 @@ std::string_view lack_heading(Lack lack) {
   switch (lack) {
     case Lack::kUnknown:
       return "ops that nobody knows";
+    case Lack::kOnnxOp:
+      return "ops of ONNX that emplace does not read, with the version of their operator set";
     case Lack::kOp:
       return "ops that emplace cannot run";
     case Lack::kTypes:
@@ -51,8 +55,12 @@ std::string type_text(const NodeType& type) {
 }  // namespace
 
 void MissingOps::count(Lack lack, std::string_view op, std::string_view type) {
-  Row& row = rows_[{lack, std::string(op), std::string(type)}];
-  ++row.nodes;
+  count({lack, std::string(op), std::string(type)}, 1);
+}
+
+void MissingOps::count(Key key, int64_t nodes) {
+  Row& row = rows_[std::move(key)];
+  row.nodes += nodes;
   if (row.last_file != files_) ++row.files;
   row.last_file = files_;
 }
@@ -75,6 +83,16 @@ void MissingOps::count(const GraphFile& file, const Graph& graph, bool typed) {
       count(Lack::kGpuKernel, op, type_text(graph.type(id)));
     }
   }
+}
+
+void MissingOps::add_failed(const std::vector<MissingOnnxOp>& unread) {
+  for (const MissingOnnxOp& o : unread) count({Lack::kOnnxOp, o.op, {}, o.domain, o.opset}, o.nodes);
+  if (unread.empty()) {
+    ++failed_;
+    return;
+  }
+  ++incomplete_;
+  ++files_;
 }
 
 bool MissingOps::add(const GraphFile& file) {
@@ -106,6 +124,8 @@ std::string MissingOps::text() const {
   const auto rows = sorted();
   size_t width = 0;
   const auto name = [](const Key& key) {
+    if (key.lack == Lack::kOnnxOp)
+      return cat(printable(key.domain), key.domain.empty() ? "" : ".", printable(key.op), " ", key.opset);
     return key.type.empty() ? printable(key.op) : cat(printable(key.op), " ", key.type);
   };
   for (const auto& [key, row] : rows) width = std::max(width, name(*key).size());
@@ -135,6 +155,9 @@ void MissingOps::write(JsonWriter& json) const {
   for (const auto& [key, row] : sorted()) {
     json.begin_object().member("lack", lack_name(key->lack)).member("op", key->op);
     if (!key->type.empty()) json.member("type", key->type);
+    if (key->lack == Lack::kOnnxOp)
+      json.member("domain", key->domain.empty() ? "ai.onnx" : std::string_view(key->domain))
+          .member("opset", key->opset);
     json.member("nodes", row->nodes).member("files", row->files).end_object();
   }
   json.end_array().key("summary").begin_object();

@@ -36,7 +36,14 @@ ref = fn.node[0].attribute.add(); ref.name = "value_float"; ref.ref_attr_name = 
 model("function", [h.make_node("Scaled", ["x"], ["y"], domain="mine", name="s", by=3.0)], [vi("x", f, [2])], [vi("y", f, [2])], functions=[fn], opsets=[h.make_opsetid("mine", 1)])
 rec = h.make_function("mine", "Again", ["a"], ["b"], [h.make_node("Again", ["a"], ["b"], domain="mine")], [h.make_opsetid("", 21), h.make_opsetid("mine", 1)])
 model("endless", [h.make_node("Again", ["x"], ["y"], domain="mine")], [vi("x", f, [2])], [vi("y", f, [2])], functions=[rec], opsets=[h.make_opsetid("mine", 1)])
-model("unknown_ops", [h.make_node("Sigmoyd", ["x"], ["a"], name="gate"), h.make_node("Gone", ["a"], ["b"]), h.make_node("Imputer", ["b"], ["y"], domain="ai.onnx.ml")], [vi("x", f, [2])], [vi("y", f, [2])])
+model("unknown_ops", [h.make_node("Sigmoyd", ["x"], ["a"], name="gate"), h.make_node("Gone", ["a"], ["b"]), h.make_node("Rulebook", ["b"], ["y"], domain="ai.onnx.ml")], [vi("x", f, [2])], [vi("y", f, [2])])
+# what ops --missing looks for: in branches, in functions that are called, in an old operator set
+inside = h.make_graph([h.make_node("Gone", ["x"], ["a"]), h.make_node("Rulebook", ["a"], ["t"], domain="ai.onnx.ml")], "then", [], [vi("t", f, [2])])
+calls = lambda name, op: h.make_function("mine", name, ["a"], ["b"], [h.make_node(op, ["a"], ["b"], domain="" if op == "Gone" else "mine")], [h.make_opsetid("", 20), h.make_opsetid("mine", 1)])
+model("unread_ops", [h.make_node("If", ["c"], ["y"], then_branch=inside, else_branch=other), h.make_node("Upsample", ["x"], ["u"]),
+    *[h.make_node("Outer", ["x"], [f"o{i}"], domain="mine") for i in range(2)], h.make_node("Lost", ["x"], ["l"], domain="strange")],
+    [vi("c", T.BOOL, []), vi("x", f, [2])], [vi("y", f, [2])], functions=[calls("Outer", "Inner"), calls("Inner", "Gone"), calls("Unused", "Gone")],
+    opsets=[h.make_opsetid("mine", 1), h.make_opsetid("ai.onnx.ml", 3)])
 model("new_opset", [h.make_node("Relu", ["x"], ["y"])], [vi("x", f, [2])], [vi("y", f, [2])], opset=99)
 n = h.make_node("Concat", ["x", "x"], ["y"], name="both"); n.attribute.append(h.make_attribute("axis", "last"))
 model("wrong_attribute", [n], [vi("x", f, [2])], [vi("y", f, [4])])
