@@ -50,6 +50,15 @@ Endpoints OnnxFunctionMaker::translate(const OnnxGraph& graph, const Endpoints& 
   return outputs;
 }
 
+Endpoints OnnxFunctionMaker::build(const std::function<Endpoints(OnnxBlock&)>& make) {
+  OnnxFrame frame(block_.frame().all(), *body_, &block_.frame(), {});
+  OnnxBlock inner(frame, block_.node(), block_.opsets(), "in");
+  Endpoints made = make(inner);
+  if (!inner.failed()) return made;
+  block_.stop();
+  return {};
+}
+
 std::string OnnxFunctionMaker::finish(const std::string& wanted, Endpoints results, bool return_captures) {
   OnnxTranslation& all = block_.frame().all();
   if (block_.failed()) return {};
@@ -81,6 +90,8 @@ std::string OnnxFunctionMaker::finish(const std::string& wanted, Endpoints resul
   all.file.library.emplace(free, std::move(function));
   return free;
 }
+
+AttrValue function_attr(std::string name) { return {{AttrKind::kFunc, false}, FuncValue{std::move(name), {}}}; }
 
 std::optional<OnnxGraph> graph_attribute(OnnxBlock& b, std::string_view name) {
   const OnnxAttribute* a = b.attribute(name, OnnxAttributeType::kGraph);

@@ -8,8 +8,6 @@
 namespace emplace {
 namespace {
 
-AttrValue function_value(std::string name) { return {{AttrKind::kFunc, false}, FuncValue{std::move(name), {}}}; }
-
 /// What both shapes have in common.
 Shape common_shape(const Shape& a, const Shape& b) {
   if (!a.rank_known() || !b.rank_known() || a.rank() != b.rank()) return Shape::unknown();
@@ -79,8 +77,8 @@ Endpoints if_node(OnnxBlock& b) {
   const size_t n = branches[0].types.size();
   Endpoints out = b.make_many("StatelessIf", inputs, n,
                               {{"Tout", AttrValue::list_of(AttrKind::kType, branches[0].types)},
-                               {"then_branch", function_value(branches[0].function)},
-                               {"else_branch", function_value(branches[1].function)}});
+                               {"then_branch", function_attr(branches[0].function)},
+                               {"else_branch", function_attr(branches[1].function)}});
   for (size_t i = 0; i < n && !b.failed(); ++i)
     b.edit().known().set_shape(out[i], common_shape(branches[0].shapes[i], branches[1].shapes[i]));
   return out;
@@ -220,7 +218,7 @@ Endpoints looped(OnnxBlock& b, const LoopPlan& plan, const OnnxGraph& graph) {
   for (Endpoint e : inputs) types.push_back(b.type(e));
   const std::string condition = loop_condition(b, types);
   const Endpoints all = b.make_many("StatelessWhile", inputs, inputs.size(),
-                                    {{"cond", function_value(condition)}, {"body", function_value(body.function)}});
+                                    {{"cond", function_attr(condition)}, {"body", function_attr(body.function)}});
   Endpoints out;
   for (size_t i = 0; i < plan.states.size() && !b.failed(); ++i) {
     out.push_back(all[kOwnVariables + i]);

@@ -111,6 +111,11 @@ const Endpoints* OnnxFrame::find_sequence(std::string_view name) const {
   return found == sequences_.end() ? nullptr : &found->second;
 }
 
+Endpoint OnnxFrame::find_keys(std::string_view name) const {
+  auto found = keys_.find(name);
+  return found == keys_.end() ? Endpoint{} : found->second;
+}
+
 Endpoint OnnxFrame::make_initializer(std::string_view name, std::string_view message) {
   std::optional<Tensor> value = read_onnx_tensor(all_.w, message);
   if (!value) return {};

@@ -124,6 +124,9 @@ class OnnxFrame {
   /// A sequence is the list of its tensors.
   void bind_sequence(std::string_view name, Endpoints tensors) { sequences_[name] = std::move(tensors); }
   const Endpoints* find_sequence(std::string_view name) const;
+  /// The keys of a map, or of a sequence of maps, whose values are the tensor of that name. kNoNode: it is none.
+  void bind_keys(std::string_view name, Endpoint keys) { keys_[name] = keys; }
+  Endpoint find_keys(std::string_view name) const;
   /// What the file says of a value that it names.
   void note(const std::vector<OnnxValueInfo>& infos);
   const OnnxValueInfo* info(std::string_view name) const;
@@ -135,7 +138,7 @@ class OnnxFrame {
   OnnxBody& body_;
   OnnxFrame* around_;
   std::string prefix_;
-  std::map<std::string_view, Endpoint> tensors_;
+  std::map<std::string_view, Endpoint> tensors_, keys_;
   std::map<std::string_view, std::string_view> initializers_;
   std::map<std::string_view, OnnxValueInfo> infos_;
   std::map<std::string_view, Endpoints> sequences_;

@@ -63,14 +63,20 @@ class OnnxLoader {
 
   void add_input(const OnnxValueInfo& input) {
     WireContext& w = all_.w;
-    if (input.kind != OnnxValueInfo::Kind::kTensor || input.type == DType::kInvalid)
+    const bool map = input.kind == OnnxValueInfo::Kind::kMap && input.key_type != DType::kInvalid;
+    if ((input.kind != OnnxValueInfo::Kind::kTensor && !map) || input.type == DType::kInvalid)
       return w.problem(input.at, cat("input '", input.name, "' is not a tensor of a type that is read"));
     body_.set_position(w.position_of(input.at));
-    NewNode node{.name = body_.free_name(input.name), .op = "Placeholder"};
-    node.attrs.emplace_back("dtype", AttrValue::of(input.type));
-    node.attrs.emplace_back("shape", AttrValue::of(input.shape));
-    if (node.name != input.name) w.c.file.signature_names[std::string(input.name)] = node.name;
-    frame_.bind(input.name, {body_.add(std::move(node)), 0});
+    frame_.bind(input.name, add_placeholder(input.name, input.type, input.shape));
+    if (map) frame_.bind_keys(input.name, add_placeholder(cat(input.name, "_keys"), input.key_type, input.shape));
+  }
+
+  Endpoint add_placeholder(std::string_view name, DType type, const Shape& shape) {
+    NewNode node{.name = body_.free_name(name), .op = "Placeholder"};
+    node.attrs.emplace_back("dtype", AttrValue::of(type));
+    node.attrs.emplace_back("shape", AttrValue::of(shape));
+    if (node.name != name) all_.w.c.file.signature_names[std::string(name)] = node.name;
+    return {body_.add(std::move(node)), 0};
   }
 
   void add_outputs(const OnnxGraph& graph) {
@@ -85,6 +91,11 @@ class OnnxLoader {
       }
       name_output(output.name, tensor);
       file.fetch.push_back({std::string(output.name), at});
+      if (const Endpoint keys = frame_.find_keys(output.name); keys.node != kNoNode) {
+        NewNode node{.name = body_.free_name(cat(output.name, "_keys")), .op = "Identity", .inputs = {keys}};
+        file.fetch.push_back({node.name, at});
+        body_.add(std::move(node));
+      }
     }
   }
 

@@ -104,6 +104,19 @@ Shape onnx_shape(WireContext& w, std::string_view message) {
   return dims.size() > static_cast<size_t>(kMaxRank) ? Shape::unknown() : Shape(dims);
 }
 
+constexpr uint32_t kMapType = 5;  // of TypeProto, a message of key_type (1), and of value_type (2), a TypeProto
+
+void read_onnx_type(WireContext& w, std::string_view message, OnnxValueInfo& info, int depth);
+
+void read_map_type(WireContext& w, std::string_view message, OnnxValueInfo& info, int depth) {
+  for (WireReader r(message, w.error); r.next();) {
+    if (r.is(1, WireType::kVarint)) info.key_type = onnx_dtype(proto::as_int64(r.number())).value_or(DType::kInvalid);
+    if (r.is(2, WireType::kBytes) && depth < proto::kMaxDepth) read_onnx_type(w, r.bytes(), info, depth + 1);
+  }
+  info.kind = OnnxValueInfo::Kind::kMap;
+  info.shape = Shape::unknown_dims(1);
+}
+
 void read_onnx_type(WireContext& w, std::string_view message, OnnxValueInfo& info, int depth) {
   using Kind = OnnxValueInfo::Kind;
   for (WireReader r(message, w.error); r.next();) {
@@ -115,6 +128,10 @@ void read_onnx_type(WireContext& w, std::string_view message, OnnxValueInfo& inf
         if (t.is(number(proto::kOnnxTensorTypeFields, "shape"), WireType::kBytes))
           info.shape = onnx_shape(w, t.bytes());
       }
+      continue;
+    }
+    if (r.is(kMapType, WireType::kBytes)) {
+      read_map_type(w, r.bytes(), info, depth);
       continue;
     }
     const bool sequence = r.is(number(proto::kOnnxTypeFields, "sequence_type"), WireType::kBytes);

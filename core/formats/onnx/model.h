@@ -48,10 +48,11 @@ struct OnnxNode {
 
 /// What is said of a value before a run.
 struct OnnxValueInfo {
-  enum class Kind : uint8_t { kUnknown, kTensor, kSequence, kOptional };
+  enum class Kind : uint8_t { kUnknown, kTensor, kSequence, kOptional, kMap };
   std::string_view name;
   Kind kind = Kind::kUnknown;
-  DType type = DType::kInvalid;  // of a tensor, or of the tensors in a sequence
+  DType type = DType::kInvalid;  // of a tensor, of the tensors in a sequence, or of a map's values
+  DType key_type = DType::kInvalid;
   Shape shape = Shape::unknown();
   const char* at = nullptr;
 };

@@ -7,8 +7,6 @@
 namespace emplace {
 namespace {
 
-constexpr int64_t kMostLabels = 65536;  // each element is compared with each
-
 Endpoint text_scalar(OnnxBlock& b, std::string_view text) { return b.constant(Tensor::scalar(std::string(text))); }
 
 Endpoint text_vector(OnnxBlock& b, const std::vector<std::string_view>& texts) {
@@ -76,50 +74,11 @@ Endpoints string_normalizer(OnnxBlock& b) {
   return {rows ? b.expand(y, 0) : y};
 }
 
-/// Keys or values of a LabelEncoder: a list of one of the types, or a tensor.
-std::optional<Endpoint> labels(OnnxBlock& b, const std::string& kind) {
-  if (const OnnxAttribute* s =
-          b.has_attribute(kind + "_strings") ? b.attribute(kind + "_strings", OnnxAttributeType::kStrings) : nullptr)
-    return text_vector(b, s->strings);
-  if (const std::optional<Ints> ints = b.integers(kind + "_int64s")) return b.ints(*ints);
-  if (const OnnxAttribute* f =
-          b.has_attribute(kind + "_floats") ? b.attribute(kind + "_floats", OnnxAttributeType::kFloats) : nullptr)
-    return b.constant(Tensor::of<float>(Shape{static_cast<int64_t>(f->floats.size())}, f->floats));
-  if (b.has_attribute(kind + "_tensor")) {
-    if (std::optional<Tensor> t = b.tensor(kind + "_tensor")) return b.reshape(b.constant(std::move(*t)), Ints{-1});
-  }
-  return std::nullopt;
-}
-
-Endpoint default_label(OnnxBlock& b, Endpoint values) {
-  if (b.has_attribute("default_tensor")) {
-    if (std::optional<Tensor> t = b.tensor("default_tensor")) return b.reshape(b.constant(std::move(*t)), Ints{});
-  }
-  if (b.type(values) == DType::kString) return text_scalar(b, b.text("default_string", "_Unused"));
-  if (b.type(values) == DType::kInt64) return b.int64(b.integer("default_int64", -1));
-  return b.like(values, b.number("default_float", -0.0F));
-}
-
-/// The value whose key an element is; a NaN is the key NaN.
-Endpoints label_encoder(OnnxBlock& b) {
-  const std::optional<Endpoint> keys = labels(b, "keys"), values = labels(b, "values");
-  if (!keys || !values || b.dim(*keys, 0) != b.dim(*values, 0) || b.dim(*keys, 0) < 1)
-    return {b.fail("wanted as many keys as values")};
-  if (b.dim(*keys, 0) > kMostLabels) return {b.fail(cat(b.dim(*keys, 0), " keys; at most ", kMostLabels, " are read"))};
-  const Endpoint x = b.expand(b.input(0), -1);
-  Endpoint same = b.make("Equal", {x, *keys});
-  if (is_floating(b.type(x)))
-    same = b.make("LogicalOr", {same, b.make("LogicalAnd", {b.make("IsNan", {x}), b.make("IsNan", {*keys})})});
-  const Endpoint found = b.make("Any", {same, b.ints32({-1})});
-  const Endpoint at =
-      b.make("ArgMax", {b.cast(same, DType::kInt32), b.int32(-1)}, {{"output_type", attr_of(DType::kInt64)}});
-  return {b.select(found, b.make("GatherV2", {*values, at, b.int32(0)}), default_label(b, *values))};
-}
-
 constexpr OnnxOp kTextOps[] = {
-    {"RegexFullMatch", 20, regex_full_match},      {"StringConcat", 20, string_concat},
-    {"StringNormalizer", 10, string_normalizer},   {"StringSplit", 20, string_split},
-    {"ai.onnx.ml.LabelEncoder", 2, label_encoder},
+    {"RegexFullMatch", 20, regex_full_match},
+    {"StringConcat", 20, string_concat},
+    {"StringNormalizer", 10, string_normalizer},
+    {"StringSplit", 20, string_split},
 };
 
 }  // namespace

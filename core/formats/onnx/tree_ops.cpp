@@ -4,31 +4,11 @@
 
 #include "core/base/cat.h"
 #include "core/formats/onnx/forest.h"
+#include "core/formats/onnx/learning.h"
 #include "core/formats/onnx/op_table.h"
 
 namespace emplace {
 namespace {
-
-/// A score of 0 stays 0, the others are a softmax.
-Endpoint softmax_of_others(OnnxBlock& b, Endpoint scores) {
-  const Endpoint zero = b.like(scores, 0), counts = b.make("Greater", {b.make("Abs", {scores}), b.like(scores, 1e-7)});
-  const Endpoint high = b.reduce("Max", scores, Ints{-1});
-  const Endpoint powers = b.select(counts, b.make("Exp", {b.sub(scores, high)}), zero);
-  return b.make("DivNoNan", {powers, b.reduce("Sum", powers, Ints{-1})});
-}
-
-Endpoint probit(OnnxBlock& b, Endpoint scores) { return b.make("Ndtri", {scores}); }
-
-/// A single score stays as it is, in ONNX Runtime as well.
-Endpoint transformed(OnnxBlock& b, Endpoint scores, int64_t count) {
-  const std::string how = b.text("post_transform", "NONE");
-  if (how == "NONE" || (count == 1 && how != "PROBIT")) return scores;
-  if (how == "LOGISTIC") return b.make("Sigmoid", {scores});
-  if (how == "SOFTMAX") return b.make("Softmax", {scores});
-  if (how == "SOFTMAX_ZERO") return softmax_of_others(b, scores);
-  if (how == "PROBIT") return probit(b, scores);
-  return b.fail(cat("post_transform '", how, "'"), "NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT");
-}
 
 Endpoint doubles(OnnxBlock& b, const std::vector<double>& v, Endpoint like) {
   return b.cast(b.constant(Tensor::of<double>(Shape{static_cast<int64_t>(v.size())}, v)), b.type(like));
@@ -43,19 +23,13 @@ Endpoints tree_ensemble_regressor(OnnxBlock& b) {
     if (static_cast<int64_t>(base->size()) != forest->targets) return {b.fail(cat(base->size(), " base_values"))};
     y = b.add(y, doubles(b, *base, y));
   }
-  return {b.cast(transformed(b, y, forest->targets), DType::kFloat)};
+  return {b.cast(onnx_transformed_target(b, y, forest->targets), DType::kFloat)};
 }
 
 /// The class of each row of places.
 Endpoint class_labels(OnnxBlock& b, Endpoint places) {
-  Endpoint labels;
-  if (const std::optional<Ints> numbers = b.integers("classlabels_int64s")) {
-    labels = b.ints(*numbers);
-  } else if (const OnnxAttribute* a = b.attribute("classlabels_strings", OnnxAttributeType::kStrings)) {
-    const std::vector<std::string> texts(a->strings.begin(), a->strings.end());
-    labels = b.constant(Tensor::of<std::string>(Shape{static_cast<int64_t>(texts.size())}, texts));
-  }
-  return b.make("GatherV2", {labels, places, b.int32(0)});
+  const auto labels = onnx_class_labels(b, "classlabels_int64s", "classlabels_strings");
+  return labels ? onnx_labels_at(b, *labels, places) : Endpoint{};
 }
 
 int64_t count_of_labels(OnnxBlock& b) {
@@ -68,7 +42,7 @@ int64_t count_of_labels(OnnxBlock& b) {
 /// A score that says both classes. Weights that are all positive are probabilities, others have 0 between the classes.
 Endpoint both_of(OnnxBlock& b, const OnnxWeightedForest& forest, Endpoint score) {
   const std::string how = b.text("post_transform", "NONE");
-  if (how == "PROBIT") return probit(b, score);
+  if (how == "PROBIT") return onnx_transformed_scores(b, score);
   if (forest.all_positive) return b.concat({b.sub(b.like(score, 1), score), score}, 1);
   const Endpoint both = b.concat({b.make("Neg", {score}), score}, 1);
   return how == "LOGISTIC" ? b.make("Sigmoid", {both}) : both;
@@ -88,7 +62,7 @@ Endpoints of_two_classes(OnnxBlock& b, const OnnxWeightedForest& forest, Endpoin
   const Endpoint decides = two ? second : first;
   const Endpoint positive = b.make("Greater", {decides, b.like(decides, one_weighed && forest.all_positive ? 0.5 : 0)});
   const Endpoint label = class_labels(b, b.squeeze(b.cast(positive, DType::kInt32), {1}));
-  return {label, two ? transformed(b, b.concat({first, second}, 1), 2) : both_of(b, forest, first)};
+  return {label, two ? onnx_transformed_target(b, b.concat({first, second}, 1), 2) : both_of(b, forest, first)};
 }
 
 Endpoints tree_ensemble_classifier(OnnxBlock& b) {
@@ -104,8 +78,7 @@ Endpoints tree_ensemble_classifier(OnnxBlock& b) {
     out = of_two_classes(b, *forest, scores, base);
   } else {
     if (given > 0) scores = b.add(scores, doubles(b, base, scores));
-    const Endpoint best = b.make("ArgMax", {scores, b.int32(1)}, {{"output_type", attr_of(DType::kInt64)}});
-    out = {class_labels(b, best), transformed(b, scores, forest->targets)};
+    out = {class_labels(b, onnx_best_column(b, scores)), onnx_transformed_target(b, scores, forest->targets)};
   }
   out[1] = b.cast(out[1], DType::kFloat);
   return out;

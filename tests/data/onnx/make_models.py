@@ -127,3 +127,26 @@ model("recurrent_loss", [h.make_node("LSTM", ["x", "w1", "r1", "b1", "lengths"],
     h.make_node("Squeeze", ["back", "axis"], ["states"]), h.make_node("RNN", ["states", "w3", "r3", "b3"], ["", "last"], hidden_size=2, name="rnn"),
     h.make_node("Mul", ["last", "last"], ["squares"]), h.make_node("ReduceMean", ["squares"], ["loss"], keepdims=0)],
     [vi("x", f, ["t", "n", 3]), vi("lengths", T.INT32, ["n"])], [vi("loss", f, [])], [small(k, *s) for k, s in deep.items()] + [one("sizes", [0, 0, -1]), one("axis", [1])], opset=17)
+# Ops of ai.onnx.ml as scikit-learn's exporters leave them: features of a table, a machine with probabilities, maps.
+ml = h.make_opsetid("ai.onnx.ml", 3)
+r = np.random.default_rng(7)
+eighths = lambda *shape: (r.integers(-8, 9, shape) / 8).astype(np.float32).ravel().tolist()
+learn = lambda op, inputs, outputs, **a: h.make_node(op, inputs, outputs, name=op, domain="ai.onnx.ml", **a)
+maps = lambda key: h.make_sequence_type_proto(h.make_map_type_proto(key, h.make_tensor_type_proto(f, [])))
+model("features", [learn("Imputer", ["x"], ["full"], imputed_value_floats=[0.5, -0.5], replaced_value_float=float("nan")),
+    learn("OneHotEncoder", ["colour"], ["hot"], cats_strings=["red", "green", "blue"], zeros=1),
+    learn("FeatureVectorizer", ["full", "hot"], ["all"], inputdimensions=[2, 3]), learn("CategoryMapper", ["colour"], ["number"], cats_strings=["red", "blue"], cats_int64s=[7, 9], default_int64=-1),
+    learn("SVMRegressor", ["all"], ["y"], kernel_type="RBF", kernel_params=[0.5, 0.0, 3.0], n_supports=3, support_vectors=eighths(15), coefficients=eighths(3), rho=[0.25])],
+    [vi("x", f, ["n", 2]), vi("colour", T.STRING, ["n"])], [vi("y", f, ["n", 1]), vi("all", f, ["n", 5]), vi("number", T.INT64, ["n"])], opset=17, opsets=[ml])
+model("machine", [learn("SVMClassifier", ["x"], ["label", "chances"], classlabels_strings=["ant", "bee", "cat"], kernel_type="POLY", kernel_params=[0.5, 1.0, 3.0],
+    vectors_per_class=[2, 1, 2], support_vectors=eighths(10), coefficients=eighths(10), rho=eighths(3), prob_a=[-1.0, -0.5, -2.0], prob_b=[0.25, 0.0, -0.25]),
+    learn("ZipMap", ["chances"], ["output_probability"], classlabels_strings=["ant", "bee", "cat"])],
+    [vi("x", f, ["n", 2])], [vi("label", T.STRING, ["n"]), h.make_value_info("output_probability", maps(T.STRING))], opset=17, opsets=[ml])
+model("words", [learn("DictVectorizer", ["counts"], ["row"], string_vocabulary=["the", "of", "and"])],
+    [h.make_value_info("counts", h.make_map_type_proto(T.STRING, h.make_tensor_type_proto(f, [])))], [vi("row", f, [1, 3])], opset=17, opsets=[ml])
+odd_learning = {"learn_rho": ("SVMClassifier", dict(classlabels_ints=[0, 1], vectors_per_class=[1, 1], support_vectors=[1.0, 2.0], coefficients=[1.0, 2.0], rho=[1.0, 2.0])),
+    "learn_count": ("SVMRegressor", dict(n_supports=1 << 40, support_vectors=[1.0], coefficients=[1.0], rho=[0.0])),
+    "learn_size": ("FeatureVectorizer", dict(inputdimensions=[-1])), "learn_keys": ("ZipMap", dict(classlabels_int64s=[1, 2, 3])),
+    "learn_map": ("CastMap", {}), "learn_features": ("LinearRegressor", dict(coefficients=[1.0, 2.0, 3.0])), "learn_scale": ("Scaler", dict(scale=[1.0, 2.0, 3.0]))}
+for name, (op, attrs) in odd_learning.items():
+    model(f"odd_{name}", [h.make_node(op, ["x"], ["y0", *["y1"] * (op == "SVMClassifier")], name="odd", domain="ai.onnx.ml", **attrs)], [vi("x", f, [2, 2])], [vi("y0", f, None)], opset=17, opsets=[ml])
