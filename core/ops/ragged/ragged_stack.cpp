@@ -40,7 +40,7 @@ Status RaggedStack::add(const Tensor& variant) {
   }
   const Tensor& its_values = held->elements[depth];
   RETURN_IF_ERROR(check_type(its_values, values));
-  if (its_values.shape().rank() < 1 && depth > 0) {
+  if (its_values.shape().rank() < 1 && of_rows) {
     return invalid_argument(cat("Ragged values must have rank >= 1; encoded scalar element at index ", i,
                                 " has values Tensor of shape []"));
   }

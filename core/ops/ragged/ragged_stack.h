@@ -14,6 +14,7 @@ Result<Tensor> ragged_values(const Tensor& variant, int64_t i, DType type);
 struct RaggedStack {
   int depth = 0;  // row splits of each
   DType values = DType::kInvalid, splits = DType::kInvalid;
+  bool of_rows = true;  // what it puts has splits
   std::vector<ListElements> parts;
 
   /// InvalidArgument, with TensorFlow's text, if it holds no ragged tensor of that depth and these types.

@@ -121,7 +121,7 @@ class FromVariant final : public Kernel {
           "output_ragged_rank must be equal to input_ragged_rank + encoded_ragged.dims(); output_ragged_rank: ", depth_,
           ", input_ragged_rank: ", inner, ", encoded_variant.dims(): ", rank, "."));
     }
-    RaggedStack stack{static_cast<int>(inner), values_, splits_, {}};
+    RaggedStack stack{static_cast<int>(inner), values_, splits_, depth_ > 0, {}};
     for (int64_t i = 0; i < encoded.num_elements(); ++i) RETURN_IF_ERROR(stack.add(variant_at(encoded, i)));
     if (rank == 0) return stack.put_alone(c);
     return depth_ == 0 ? stack.put_dense(c) : stack.put_ragged(c, encoded.shape());
