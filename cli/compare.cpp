@@ -1,11 +1,18 @@
 // emplace compare: a graph on two configurations, node by node.
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "cli/command.h"
 #include "cli/compare_sides.h"
 #include "core/base/cat.h"
 #include "core/base/heap_limit.h"
+#include "core/base/printable.h"
 #include "core/device/device_text.h"
 #include "core/formats/graph_cut.h"
 #include "core/report/compare/compare_report.h"
@@ -120,6 +127,7 @@ class CompareCommand final : public Command {
       return usage(log, "--placement-out takes one placement, and compare makes two: it goes into --a or --b");
     tolerance_ = {options.outputs.rtol, options.outputs.atol};
     if (no_save_) flags_.save.clear();
+    if (const Status status = check_save(); !status.ok()) return usage(log, status);
     const HeapLimit limit;
     return flags_.b.starts_with('@') ? against_arrays(options, log) : against_run(options, log);
   }
@@ -208,8 +216,9 @@ class CompareCommand final : public Command {
     report.devices = b.partitioned->devices.get();
     report.device_of_b = devices_by_node(a, b);
     report.found = &found;
-    if (const int code = save(options, a, report, log); code != 0) return code;
-    return say(options, report, log);
+    const int saved = save(options, a, report, log);  // a failure of it does not take the comparison along
+    const int code = say(options, report, log);
+    return saved != 0 ? saved : code;
   }
 
   int run_both(ComparedRun& a, ComparedRun& b, Lockstep& lockstep) const {
@@ -228,12 +237,34 @@ class CompareCommand final : public Command {
     return ran_b.ok() ? 0 : fail(*b.context, ran_b);
   }
 
+  bool asks_to_save() const {
+    const std::vector<OptionSource> sources = set_->sources();
+    return std::any_of(sources.begin(), sources.end(), [](const OptionSource& o) { return o.name == "save-to"; });
+  }
+
+  /// A folder that cannot be is told before anything runs.
+  Status check_save() const {
+    if (flags_.save.empty() || !asks_to_save()) return ok_status();
+    if (flags_.b.starts_with('@'))
+      return invalid_argument("--save-to: one node alone is saved of two runs, and --b @FILE is none");
+    std::error_code none;
+    std::filesystem::path there = flags_.save;
+    while (!std::filesystem::exists(there, none) && there.has_parent_path() && there != there.parent_path())
+      there = there.parent_path();
+    if (std::filesystem::exists(there, none) && !std::filesystem::is_directory(there, none))
+      return invalid_argument(
+          cat("--save-to: '", printable(there.string()), "' is no folder; name one, which may be a new one"));
+    if (std::filesystem::exists(there, none) && ::access(there.c_str(), W_OK) != 0)
+      return invalid_argument(cat("--save-to: cannot write to '", printable(there.string()), "': ", strerror(errno)));
+    return ok_status();
+  }
+
   /// The first node that is different, by itself.
   int save(const Options& options, ComparedRun& a, CompareReport& report, Log& log) const {
     if (flags_.save.empty() || report.found->different.empty()) return 0;
     const OutputDifference& first = report.found->different.front();
     if (first.is_state || first.time > 0) return 0;
-    Result<std::string> saved = save_reproduction(a, first.tensor.node, flags_.save, log);
+    Result<std::string> saved = save_reproduction(a, first.tensor.node, flags_.save, options.pipeline.files, log);
     if (!saved.ok()) return report_error(saved.status(), log);
     report.saved = *saved;
     report.saved_command = cat("emplace compare ", *saved);

@@ -79,7 +79,8 @@ Status execute_compared_run(ComparedRun& run, RunObserver* observer) {
   return execute(*run.context, *run.planned, run.runnable->request, run.outputs);
 }
 
-Result<std::string> save_reproduction(ComparedRun& a, NodeId node, const std::string& folder, Log& log) {
+Result<std::string> save_reproduction(ComparedRun& a, NodeId node, const std::string& folder, NamedFiles files,
+                                      Log& log) {
   const std::string name(a.graph().name(node));
   if (!stands_alone(a.graph(), node)) return std::string();
   ComparedRun again;
@@ -110,6 +111,11 @@ Result<std::string> save_reproduction(ComparedRun& a, NodeId node, const std::st
   std::filesystem::create_directories(folder, error);
   if (error)
     return unavailable(cat("cannot make folder '", printable(folder), "': ", error.message())).blamed(Blame::kWrite);
+  for (const std::string& path : {base + ".json", base + ".npz"}) {
+    if (std::filesystem::is_other(path, error))
+      return invalid_argument(cat("--save-to: '", printable(path), "' is no file")).blamed(Blame::kWrite);
+    RETURN_IF_ERROR(files.writes(path, "--save-to").blamed(Blame::kUsage));
+  }
   if (!cut.values.empty()) RETURN_IF_ERROR(write_npz(base + ".npz", cut.values));
   RETURN_IF_ERROR(write_text_file(base + ".json", cut.text));
   return base + ".json";

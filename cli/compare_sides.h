@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/side.h"
+#include "core/base/named_files.h"
 #include "core/ops/kit/isa.h"
 #include "core/pipeline.h"
 #include "core/report/compare/recorded.h"
@@ -36,7 +37,8 @@ Status place_compared_run(ComparedRun& run, Log& log);
 Status execute_compared_run(ComparedRun& run, RunObserver* observer);
 
 /// A graph file with a node alone, fed with what run A gave it. Nothing if it cannot stand alone. Unavailable: it
-/// cannot be written.
-Result<std::string> save_reproduction(ComparedRun& a, NodeId node, const std::string& folder, Log& log);
+/// cannot be written. InvalidArgument: it would take the place of what `files` reads, or of what is no file.
+Result<std::string> save_reproduction(ComparedRun& a, NodeId node, const std::string& folder, NamedFiles files,
+                                      Log& log);
 
 }  // namespace emplace

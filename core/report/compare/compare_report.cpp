@@ -5,6 +5,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/json_writer.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/units.h"
 
@@ -55,7 +56,8 @@ std::string first_text(const CompareReport& r) {
            " | relative: max ", brief(d.max_relative), " (allowed ", brief(r.tolerance.relative), ") | NaN ", d.nan_a,
            " and ", d.nan_b, inputs_text(r, first), "\n");
   }
-  if (!r.saved.empty()) append(text, "  saved: ", r.saved, ": ", r.saved_command, " shows it alone\n");
+  if (!r.saved.empty())
+    append(text, "  saved: ", printable(r.saved), ": ", printable(r.saved_command), " shows it alone\n");
   return text;
 }
 
