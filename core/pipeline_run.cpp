@@ -10,6 +10,7 @@
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
 #include "core/predict_left_out.h"
+#include "core/report/missing_value.h"
 #include "core/run_watch.h"
 #include "core/steps_in_flight.h"
 #include "core/train/bundle_checkpoint.h"
@@ -127,8 +128,12 @@ Status plan_in_flight(const RunOptions& o, const RunRequest& request, Planned& p
 
 }  // namespace
 
-Status told_with_origin(const Status& status, const Placed& placed) {
-  if (status.ok() || status.node().empty() || !placed.lowering) return status;
+Status told_of_step(StageContext& c, const Status& status, const Placed& placed) {
+  if (status.ok()) return status;
+  std::string missing =
+      c.found.source ? missing_value_text(placed.file->graph, *c.found.source, status) : std::string();
+  if (!missing.empty()) c.found.offenders.push_back(std::move(missing));
+  if (status.node().empty() || !placed.lowering) return status;
   const NodeId node = placed.file->graph.find(status.node());
   const std::string origin = node == kNoNode ? std::string() : placed.lowering->origins.text(node);
   if (origin.empty()) return status;
@@ -175,7 +180,7 @@ Status execute(StageContext& c, const Planned& planned, const RunRequest& reques
                const StepListener& on_step) {
   const auto body = [&]() -> Result<Planned> {
     const Status ran = planned.watch->end_steps(run_steps(c, planned, request, on_step, outputs));
-    RETURN_IF_ERROR(told_with_origin(ran, planned));
+    RETURN_IF_ERROR(told_of_step(c, ran, planned));
     return planned;
   };
   return run_stage(c, Stage::kExecute, Blame::kNone, body, dump_made).take_status();

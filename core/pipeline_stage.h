@@ -82,8 +82,9 @@ Result<Validated> lower_to_train(StageContext& context, const Validated& validat
 /// Beside a placed graph whose functions were lowered: the step that the fetches ask for.
 Status add_step(StageContext& context, Placed& placed);
 
-/// Says also where a node comes from that the file does not have.
-Status told_with_origin(const Status& status, const Placed& placed);
+/// Of a step that failed: says also where a node comes from that the file does not have; context.found gets what helps
+/// against a variable without a value.
+Status told_of_step(StageContext& context, const Status& status, const Placed& placed);
 
 /// Gives the variables of a SavedModel the values of its checkpoint; of any other file, does nothing.
 Status restore_model(const StageContext& context, const Planned& planned, const RunRequest& request);

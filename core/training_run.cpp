@@ -50,10 +50,10 @@ Status train(StageContext& c, const Planned& planned, Trainable& trainable, cons
   StepWatch watch(*planned.watch);
   listeners.add(&watch);
   TrainLoop loop(train_setup(c, planned, trainable, options), listeners);
-  RETURN_IF_ERROR(told_with_origin(loop.prepare(*planned.session), planned));
+  RETURN_IF_ERROR(told_of_step(c, loop.prepare(*planned.session), planned));
   begins();
   planned.watch->between_steps(1);
-  return told_with_origin(planned.watch->end_steps(loop.run(*planned.session, result)), planned);
+  return told_of_step(c, planned.watch->end_steps(loop.run(*planned.session, result)), planned);
 }
 
 }  // namespace emplace
