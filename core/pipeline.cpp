@@ -34,7 +34,10 @@ std::string who_asks_for_gpus(const PipelineOptions& o) {
   if (none_wanted || !o.devices.devices.empty()) return {};
   if (!o.devices.visible_device_list.empty()) add("--visible-devices");
   if (count != o.devices.device_count.end()) add("--device-count");
-  if (o.given.contains("gpu-exec")) add("--gpu-exec");
+  for (const std::string_view flag :
+       {"gpu-exec", "gpu-fuse", "sync-every-node", "matmul-precision", "memory-fraction", "memory-limit"}) {
+    if (o.given.contains(flag)) add(cat("--", flag));
+  }
   if (mask_wants_gpu(environment_variable("CUDA_VISIBLE_DEVICES"))) add("CUDA_VISIBLE_DEVICES");
   if (const char* plugin = std::getenv("EMPLACE_CUDA_PLUGIN"); plugin && *plugin) add("EMPLACE_CUDA_PLUGIN");
   return names;
