@@ -61,7 +61,15 @@ Result<Loaded> loaded_graph(StageContext& c) {
 
 /// Also of a file with problems: a misspelt attribute is the cause of many of them.
 void warn_of_oddities(const StageContext& c, const GraphFile& file) {
-  if (!file.warnings.empty()) c.log.warning(file.warnings.to_string(*c.found.source));
+  if (file.warnings.empty()) return;
+  c.log.warning(file.warnings.to_string(*c.found.source));
+  if (c.log.shows(LogLevel::kWarning) || c.found.problems.empty()) return;
+  // Perhaps why the file is wrong: a misspelt attr has its default, which the inputs do not fit.
+  Problems perhaps;
+  for (const Problem& p : file.warnings.list()) {
+    if (!p.hint.empty()) perhaps.add(p.position, p.message, p.hint);
+  }
+  if (!perhaps.empty()) c.log.problem(perhaps.to_string(*c.found.source));
 }
 
 /// Requests that no placement can read. Placing says so in TensorFlow's words, and ends there.
