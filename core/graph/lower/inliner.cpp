@@ -104,7 +104,9 @@ Status Inliner::inline_call(NodeId node, FunctionalOp kind, const Body& body) {
 
   const std::string prefix = cat("Func/", site.name);
   const MadeNode no_op{grown_.ops.no_op, site.device, 0, site.origin};
-  if (!site.controls.empty())
+  // In TensorFlow's graph, a node of the file that reads nothing has a control edge from the graph's source.
+  const bool from_source = site.inputs.empty() && grown_.is_of_file(node);
+  if (!site.controls.empty() || from_source)
     in.start = grown_.add(grown_.new_name(prefix, "input_control_node"), no_op, {}, site.controls);
   const std::span<const NodeId> start{&in.start, in.start == kNoNode ? size_t{0} : size_t{1}};
   for (const Endpoint& source : site.inputs) {
