@@ -33,7 +33,10 @@ void round_up(OnnxBlock& b, Endpoint x, OnnxWindow& w) {
   for (size_t i = 0; i < w.kernel.size(); ++i) {
     const int64_t size = b.dim(x, static_cast<int>(i) + 2);
     if (size < 0) {
-      if (w.strides[i] != 1) b.fail("ceil_mode of a size that is not known");
+      // As many cells more as a last window may need; where it reaches as far as that, it begins inside the input.
+      if (w.after[i] + w.strides[i] > w.reach(i)) b.fail("ceil_mode of a size that is not known");
+      w.extra[i] = w.strides[i] - 1;
+      w.after[i] += w.extra[i];
       continue;
     }
     const int64_t room = size + w.before[i] + w.after[i] - w.reach(i);

@@ -150,3 +150,6 @@ odd_learning = {"learn_rho": ("SVMClassifier", dict(classlabels_ints=[0, 1], vec
     "learn_map": ("CastMap", {}), "learn_features": ("LinearRegressor", dict(coefficients=[1.0, 2.0, 3.0])), "learn_scale": ("Scaler", dict(scale=[1.0, 2.0, 3.0]))}
 for name, (op, attrs) in odd_learning.items():
     model(f"odd_{name}", [h.make_node(op, ["x"], ["y0", *["y1"] * (op == "SVMClassifier")], name="odd", domain="ai.onnx.ml", **attrs)], [vi("x", f, [2, 2])], [vi("y0", f, None)], opset=17, opsets=[ml])
+# A pool as SqueezeNet's export has it: sizes that only the run knows, rounded up.
+model("rounded_up", [h.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1), h.make_node("MaxPool", ["x"], ["z"], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1], ceil_mode=1)],
+    [vi("x", f, ["n", 1, "h", "w"])], [vi("y", f, None), vi("z", f, None)], opset=19)
