@@ -75,6 +75,9 @@ Endpoints swish(OnnxBlock& b) {
   return {b.mul(x, b.math("Sigmoid", {b.mul(x, b.like(x, b.number("alpha", 1)))}))};
 }
 
+/// Swish of the first, by the second.
+Endpoints swi_glu(OnnxBlock& b) { return {b.mul(swish(b)[0], b.input(1))}; }
+
 Endpoints gelu(OnnxBlock& b) {
   const Endpoint x = b.input(0);
   Endpoint gate;
@@ -156,6 +159,7 @@ constexpr OnnxOp kActivationOps[] = {
     {"Softmax", 1, [](OnnxBlock& b) { return Endpoints{along_axis(b, -1, softmax_last)}; }},
     PLAIN("Softplus", "Softplus"),
     PLAIN("Softsign", "Softsign"),
+    {"SwiGLU", 28, swi_glu, true},
     {"Swish", 24, swish, true},
     PLAIN("Tanh", "Tanh"),
     {"ThresholdedRelu", 10, thresholded_relu, true},

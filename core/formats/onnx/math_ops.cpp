@@ -61,7 +61,8 @@ Endpoints pow(OnnxBlock& b) {
 Endpoints mod(OnnxBlock& b) {
   const Endpoint x = b.input(0), y = b.input(1);
   const bool real = !is_integer(b.type(x));
-  if (real && b.integer("fmod", 0) == 0) return {b.fail("fmod is 0, which is for integers", "fmod: 1")};
+  if (real && b.integer("fmod", 0) == 0 && b.version() < 28)
+    return {b.fail("fmod is 0, which is for integers", "fmod: 1")};
   if (b.integer("fmod", 0) == 0) return {b.math("FloorMod", {x, y})};
   if (real) return {b.math("TruncateMod", {x, y})};
   return {b.sub(x, b.mul(b.math("Div", {x, y}), y))};

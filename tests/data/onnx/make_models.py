@@ -153,3 +153,5 @@ for name, (op, attrs) in odd_learning.items():
 # A pool as SqueezeNet's export has it: sizes that only the run knows, rounded up.
 model("rounded_up", [h.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1), h.make_node("MaxPool", ["x"], ["z"], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1], ceil_mode=1)],
     [vi("x", f, ["n", 1, "h", "w"])], [vi("y", f, None), vi("z", f, None)], opset=19)
+# Ops of operator set 28.
+model("newest", [h.make_node("Mod", ["a", "b"], ["m"]), h.make_node("SwiGLU", ["a", "b"], ["g"], alpha=0.5)], [vi("a", f, [4]), vi("b", f, [4])], [vi("m", f, [4]), vi("g", f, [4])], opset=28)
