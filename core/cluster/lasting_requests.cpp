@@ -23,7 +23,7 @@ size_t bytes_of(const Answer& answer) { return answer.shared ? answer.shared->si
 class LastingRequests::Lasting final : public IncomingRequest, public std::enable_shared_from_this<Lasting> {
  public:
   Lasting(LastingRequests& all, IncomingRequest& first)
-      : all_(all), method_(first.method()), body_(std::move(first.body())), by(&first) {}
+      : all_(all), first_(first), method_(first.method()), body_(std::move(first.body())), by(&first) {}
 
   std::string_view method() const override { return method_; }
   std::string& body() override { return body_; }
@@ -33,6 +33,7 @@ class LastingRequests::Lasting final : public IncomingRequest, public std::enabl
     std::string().swap(body_);  // its memory, too
     all_.answered(self, std::move(answer));
   }
+  bool stay() override { return first_.stay(); }
   bool is_awaited() const override {
     std::lock_guard lock(all_.mutex_);
     return by != nullptr;
@@ -40,6 +41,7 @@ class LastingRequests::Lasting final : public IncomingRequest, public std::enabl
 
  private:
   LastingRequests& all_;
+  IncomingRequest& first_;  // while it is handled
   const std::string method_;
   std::string body_;
 

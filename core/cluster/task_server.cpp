@@ -21,6 +21,7 @@ namespace method = message::method;
 namespace {
 
 constexpr size_t kMostSessions = 1000;
+constexpr int64_t kBrief_ns = 1'000'000;  // so long a thread that reads requests may be kept from it
 
 uint64_t random_number() {
   std::random_device device;
@@ -68,6 +69,15 @@ Status same_kind(const TaskStatus& other, const std::string& name, const std::st
   if (other.name != name)
     return failed_precondition(cat("the task at ", name, "'s address says that it is ", other.name));
   return ok_status();
+}
+
+/// 0: it is none, or so large that to read it takes time itself.
+uint64_t session_of_step(IncomingRequest& request) {
+  constexpr size_t kSmall = size_t{64} << 10;
+  const std::string_view name = request.method();
+  if (request.body().size() > kSmall || (name != method::kRunStep && name != method::kRunGraph)) return 0;
+  const Result<message::SessionId> id = message::read<message::SessionId>(request.body());
+  return id.ok() ? id->session : 0;
 }
 
 Peers peers_of(const SessionRequest& request, const Peers& all) {
@@ -147,14 +157,28 @@ void TaskServer::handle(IncomingRequest* request) {
     if (closing_) off->store(true);
     called_off_[request] = off;
   }
-  threads_.start([this, request, off, name = std::string(name)] {
+  const uint64_t session = session_of_step(*request);
+  const auto work = [this, request, off, session, name = std::string(name)] {
+    const int64_t begin_ns = steady_now_ns();
     Answer answer = waiting_answer(name, request->body(), *off);
     {
       std::lock_guard lock(mutex_);
       called_off_.erase(request);
+      if (steady_now_ns() - begin_ns >= kBrief_ns)
+        brief_.erase(session);
+      else if (sessions_.contains(session))
+        brief_.insert(session);
     }
     request->answer(std::move(answer));
-  });
+  };
+  // On to another thread and back would take as long as a step of few nodes.
+  if (is_brief(session) && request->stay()) return work();
+  threads_.start(work);
+}
+
+bool TaskServer::is_brief(uint64_t session) {
+  std::lock_guard lock(mutex_);
+  return brief_.contains(session);
 }
 
 Answer TaskServer::waiting_answer(std::string_view name, const std::string& body, const std::atomic<bool>& off) {
@@ -411,6 +435,7 @@ void TaskServer::close(const SessionHolds::Held& held) {
   std::shared_ptr<MasterSession> master;
   {
     std::lock_guard lock(mutex_);
+    brief_.erase(session);
     if (const auto found = sessions_.find(session); found != sessions_.end()) {
       own = found->second;
       sessions_.erase(found);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,8 @@ class TaskServer final : public RequestHandler {
   Answer create_session(const std::string& body);
   Answer register_session(const std::string& body);
   Answer trace(const std::string& body, bool whole);
+  /// Its next step most likely ends soon.
+  bool is_brief(uint64_t session);
   // These do not.
   void take_push(IncomingRequest* request);
   Answer abort_step(const std::string& body);
@@ -97,7 +100,8 @@ class TaskServer final : public RequestHandler {
   std::map<uint64_t, std::shared_ptr<TaskSession>> sessions_;
   std::map<uint64_t, std::shared_ptr<MasterSession>> masters_;
   std::map<IncomingRequest*, std::shared_ptr<std::atomic<bool>>> called_off_;  // of requests that wait
-  std::atomic<bool> closing_ = false;                                          // read without the lock, too
+  std::set<uint64_t> brief_;           // sessions of which the last step here was
+  std::atomic<bool> closing_ = false;  // read without the lock, too
 
   SessionHolds holds_;
   ServerPort port_;  // requests that threads_ answer are its own

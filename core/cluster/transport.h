@@ -43,12 +43,15 @@ class IncomingRequest {
   virtual RequestId id() const { return {}; }
   /// Is there somebody who waits for the answer, as far as is known?
   virtual bool is_awaited() const { return true; }
+  /// Asked within handle(), which may wait if it is true: another thread reads on, and the request may be called off
+  /// before handle() has returned.
+  virtual bool stay() { return false; }
 
  protected:
   ~IncomingRequest() = default;
 };
 
-/// Whoever answers requests. Both on threads of the transport; they must not wait for others.
+/// Whoever answers requests. Both on threads of the transport; they must not wait for others, see stay().
 class RequestHandler {
  public:
   virtual void handle(IncomingRequest* request) = 0;
@@ -117,7 +120,7 @@ class Transport {
 inline constexpr char kTransportSymbol[] = "emplace_cluster_transport";
 inline constexpr char kTransportFile[] = "libemplace_cluster.so";
 /// Counts changes of this file.
-inline constexpr uint32_t kTransportAbi = 3;
+inline constexpr uint32_t kTransportAbi = 4;
 
 struct TransportPlugin {
   uint32_t abi = kTransportAbi;

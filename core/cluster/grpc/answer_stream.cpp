@@ -1,11 +1,24 @@
 #include "core/cluster/grpc/answer_stream.h"
 
+#include <algorithm>
+#include <atomic>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace emplace {
+namespace {
+
+/// gRPC calls back on half as many threads as there are processors, of which it counts those that are offline, too, but
+/// on two at least. All but one may be kept by handlers.
+std::atomic<int>& threads_to_spare() {
+  static std::atomic<int> spare = std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 2, 16) - 1;
+  return spare;
+}
+
+}  // namespace
 
 /// One request, from its message to its answer.
 class AnswerStream::Request final : public IncomingRequest {
@@ -15,6 +28,10 @@ class AnswerStream::Request final : public IncomingRequest {
   /// Has it handled.
   void serve() {
     stream_.handler_->handle(this);
+    if (stays_) {
+      ++threads_to_spare();
+      return;
+    }
     {
       std::lock_guard lock(mutex_);
       handled_ = true;
@@ -22,6 +39,10 @@ class AnswerStream::Request final : public IncomingRequest {
       if (!answered_) return;
     }
     stream_.answered(*this, std::move(answer_));
+  }
+  /// Has the stream's next message read, once. After handle() or within it, by the thread that calls that.
+  void read_on() {
+    if (!std::exchange(reads_on_, true)) stream_.read_next();
   }
   /// Nobody waits for its answer.
   void lost() {
@@ -33,6 +54,18 @@ class AnswerStream::Request final : public IncomingRequest {
   std::string_view method() const override { return frame_.method; }
   std::string& body() override { return frame_.body; }
   RequestId id() const override { return frame_.id; }
+  bool stay() override {
+    if (--threads_to_spare() < 0) {
+      ++threads_to_spare();
+      return false;
+    }
+    stays_ = true;
+    read_on();
+    std::lock_guard lock(mutex_);
+    handled_ = true;
+    if (lost_) call_off();
+    return true;
+  }
   void answer(Answer answer) override {
     {
       std::lock_guard lock(mutex_);
@@ -52,10 +85,11 @@ class AnswerStream::Request final : public IncomingRequest {
 
   AnswerStream& stream_;
   RequestFrame frame_;
+  bool stays_ = false, reads_on_ = false;  // of the thread that calls handle()
   std::mutex mutex_;
   // Guarded by mutex_.
   Answer answer_;
-  bool handled_ = false, answered_ = false;  // handled_: handle() has returned
+  bool handled_ = false, answered_ = false;  // handled_: handle() has returned, or stays
   bool lost_ = false, called_off_ = false;
 };
 
@@ -77,9 +111,9 @@ void AnswerStream::OnReadDone(bool ok) {
     if (finished_) return;
     open_.emplace(request.get(), request);
   }
-  if (is_large) read_next();
+  if (is_large) request->read_on();
   request->serve();
-  if (!is_large) read_next();
+  request->read_on();
 }
 
 void AnswerStream::read_next() {

@@ -44,7 +44,10 @@ std::shared_ptr<StreamedRequest> RequestStream::take(uint64_t number) {
 
 bool RequestStream::give_up(uint64_t number) { return take(number) != nullptr; }
 
+// Asking for the next message sends one of its own, and its receiver wakes up for it: better once whoever waits for
+// this answer goes on. Behind a large one, the next may be copied meanwhile, on another thread.
 void RequestStream::OnReadDone(bool ok) {
+  constexpr size_t kLarge = size_t{64} << 10;
   AnswerFrame frame;
   if (!ok || !read(read_, frame)) {
     std::lock_guard lock(mutex_);
@@ -52,8 +55,10 @@ void RequestStream::OnReadDone(bool ok) {
     return ok ? context_.TryCancel() : void();
   }
   read_.Clear();
-  StartRead(&read_);
+  const bool is_large = frame.answer.body.size() > kLarge;
+  if (is_large) StartRead(&read_);
   if (const auto who = take(frame.number)) who->answered(std::move(frame));
+  if (!is_large) StartRead(&read_);
 }
 
 void RequestStream::OnDone(const grpc::Status& status) {

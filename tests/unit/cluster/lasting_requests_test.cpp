@@ -21,6 +21,7 @@ class Brought final : public IncomingRequest {
   std::string_view method() const override { return method_; }
   std::string& body() override { return body_; }
   RequestId id() const override { return id_; }
+  bool stay() override { return may_stay; }
   void answer(Answer answer) override {
     std::lock_guard lock(mutex_);
     answers_.push_back(answer.shared ? *answer.shared : answer.message);
@@ -30,12 +31,21 @@ class Brought final : public IncomingRequest {
     return answers_;
   }
 
+  bool may_stay = false;
+
  private:
   const std::string method_;
   const RequestId id_;
   std::string body_;
   std::mutex mutex_;
   std::vector<std::string> answers_;  // guarded by mutex_
+};
+
+/// Asks whether it may stay, and answers with that.
+class Staying final : public RequestHandler {
+ public:
+  void handle(IncomingRequest* request) override { request->answer({0, {}, request->stay() ? "stayed" : "left"}); }
+  void called_off(IncomingRequest* /*request*/) override {}
 };
 
 /// Keeps what it is asked until the test answers.
@@ -55,6 +65,17 @@ bool wait_until(const std::function<bool()>& what) {
 Answer text(std::string body) { return {0, {}, std::move(body)}; }
 
 }  // namespace
+
+TEST_CASE("whether a handler may stay on its thread is for the transport to say") {
+  Staying handler;
+  LastingRequests lasting(handler, 60);
+  Brought busy(1, "x"), free(2, "y");
+  free.may_stay = true;
+  lasting.handle(&busy);
+  lasting.handle(&free);
+  CHECK(busy.answers() == std::vector<std::string>{"left"});
+  CHECK(free.answers() == std::vector<std::string>{"stayed"});
+}
 
 TEST_CASE("a request that is sent again is done once, and answered where it came last") {
   Handler handler;
