@@ -52,10 +52,15 @@ struct TimeChange {
 /// Of steps on several threads the pace tells less: two processors can share one core's units for products, which the
 /// fixed work does not use, and neighbours take from the cache and the memory. So unless three quarters of both
 /// measurements' steps ran at the best pace, a difference has to be more than that of the paces; of steps on one
-/// thread, more than a tenth. Measured on such a machine, pairs of one program called "faster" or "slower": of steps of
-/// 1 us 3 of 40 by up to 9 % before a tenth was asked for (without paces 6 of 40 by up to 40 %), with builds on both
-/// processors none of 20; of steps of 2 to 5 ms on two threads none of 182 (26 by up to 48 % without the last rule; 77
-/// of these were seen with times twice as long). Deterministic. REQUIRES: both have a step.
+/// thread, more than a tenth.
+///
+/// Measured on such a machine, pairs of one program called "faster" or "slower": none of 160, a quarter each of steps
+/// of 1 us, of one and of twelve products, and of a CNN on two threads, half of them without a verdict. Before a tenth
+/// was asked for, 3 of 40 of the first, by up to 9 % (without paces 6, by up to 40 %); before the paces of all threads
+/// were known, 26 of 182 of the last, by up to 48 %. A step that takes 47 % longer: 7 of 7 seen on one thread, 3 of 6
+/// on two.
+///
+/// Deterministic. REQUIRES: both have a step.
 TimeChange time_change(const StepTimes& before, const StepTimes& after);
 
 }  // namespace emplace
