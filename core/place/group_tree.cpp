@@ -26,16 +26,16 @@ GroupTrees::GroupTrees(const PlacerState& state) : all_(state.groups) {
 
 void GroupTrees::grow(const PlacerState& state, NodeId first, Group& group) {
   const DeviceId device = all_.at(all_.root(first)).pinned;
-  const auto num_types = static_cast<uint16_t>(state.lists.types().size());
-  group.without_kernel.assign(num_types, kNoNode);
+  group.without_kernel.assign(state.lists.types().size(), kNoNode);
   group.members.push_back(first);
   link_[first] = nullptr;
   for (size_t i = 0; i < group.members.size(); ++i) {
     const NodeId node = group.members[i];
     if (group.asks == kNoNode && asks_for(state, node, device)) group.asks = node;
-    for (uint16_t t = 0; t < num_types; ++t) {
-      if (group.without_kernel[t] == kNoNode && !state.lists.has(state.facts(node).types, t))
-        group.without_kernel[t] = node;
+    uint16_t type = 0;
+    for (NodeId& without : group.without_kernel) {
+      const bool has_kernel = state.lists.has(state.facts(node).types, type++);
+      if (!has_kernel && without == kNoNode) without = node;
     }
     for (const Link* l : neighbours_[node]) {
       const NodeId next = l->a == node ? l->b : l->a;
