@@ -65,13 +65,29 @@ std::optional<std::string> allowed_file(const Source& source, const LoadOptions&
     }
   }
   if (exists) {
-    problems.add(position, cat("file '", name, "' lies outside the graph file's folder"),
-                 "allow its folder: --allow-path DIR", Code::kPermissionDenied);
+    problems.add(position, cat("file '", name, "' lies outside the graph file's folder"), kAllowItsFolder,
+                 Code::kPermissionDenied);
   } else {
     problems.add(position, cat("no file '", name, "'"), "names are relative to the graph file's folder",
                  Code::kNotFound);
   }
   return std::nullopt;
+}
+
+Status check_saved_variables(const Source& model, const std::string& folder, const LoadOptions& options) {
+  std::error_code error;
+  std::vector<std::string> folders{folder};
+  folders.insert(folders.end(), options.allowed_paths.begin(), options.allowed_paths.end());
+  folders.push_back(fs::canonical(model.name(), error).parent_path().string());
+  std::string outside;  // the first by name
+  for (fs::directory_iterator it(fs::path(folder) / "variables", error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with("variables.") || lies_in_one_of(it->path().string(), folders)) continue;
+    if (outside.empty() || name < outside) outside = name;
+  }
+  if (outside.empty()) return ok_status();
+  return {Code::kPermissionDenied, cat("file 'variables/", outside, "' lies outside the SavedModel's folder")};
 }
 
 std::optional<Tensor> read_tensor_file(LoadContext& c, size_t at, std::string_view name, std::string_view key) {

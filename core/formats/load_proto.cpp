@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/base/heap.h"
 #include "core/base/suggest.h"
+#include "core/formats/file_access.h"
 #include "core/formats/graph_builder.h"
 #include "core/formats/graph_versions.h"
 #include "core/formats/library_reader.h"
@@ -98,6 +99,8 @@ class ProtoLoader {
     if (!meta) return;
     GraphFile& file = c_.file;
     if (!meta->folder.empty()) {
+      const Status variables = check_saved_variables(w_.source, meta->folder, c_.options);
+      if (!variables.ok()) c_.problems.add(kNoPosition, variables.message(), kAllowItsFolder, variables.code());
       file.has_init = true;
       if (!meta->main_op.empty()) file.init.push_back({meta->main_op, kNoPosition});
       for (const auto& [tensor, name] : meta->assets) feed_asset(meta->folder, tensor, name);
