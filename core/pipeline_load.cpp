@@ -1,4 +1,6 @@
 // Part of core/pipeline.h: the stages load and validate, and both of them for `check`.
+#include <unistd.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -21,7 +23,17 @@ namespace {
 // A graph in memory takes about 20 bytes for each of its file.
 constexpr size_t kLargeFile = 256 << 10, kHeapPerByte = 20, kMostHeap = size_t{1} << 30;
 
+/// A folder that is not there allows nothing; what it was meant for would be refused without a word about it.
+Status check_allowed_paths(const LoadOptions& options) {
+  for (const std::string& folder : options.allowed_paths) {
+    if (::access(folder.c_str(), F_OK) != 0)
+      return not_found(cat("--allow-path: there is no folder '", printable(folder), '\'')).blamed(Blame::kUsage);
+  }
+  return ok_status();
+}
+
 Status open_source_of(StageContext& c) {
+  RETURN_IF_ERROR(check_allowed_paths(c.options.load));
   Result<std::shared_ptr<const Source>> opened = open_graph(c.path, c.options.input_format, c.options.tags);
   if (!opened.ok()) {
     std::string near = opened.status().code() == Code::kNotFound ? near_file(c.path) : std::string();
