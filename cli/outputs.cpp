@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/report/run_report.h"
 #include "core/tensor/compare.h"
 #include "core/tensor/feed.h"
@@ -51,7 +52,7 @@ Status check_expectations(const std::vector<std::string>& expectations, double r
 
 void print_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (fetches.size() > 1) print(fetches[i].name + " =\n");
+    if (fetches.size() > 1) print(printable(fetches[i].name) + " =\n");
     print(print_tensor(outputs[i]) + "\n");
   }
 }

@@ -61,7 +61,7 @@ Status SavedOutputs::write_file(OutputFile& file, const Arrays& arrays) {
 Status SavedOutputs::write_folder(const std::string& folder, const Arrays& arrays) {
   std::set<std::string> used;
   for (const auto& [name, array] : arrays) {
-    const std::string file = cat(label_, label_.empty() ? "" : ".", with_dots(name), ".npy");
+    const std::string file = cat(label_, label_.empty() ? "" : ".", with_dots(printable(name)), ".npy");
     const std::string path = (fs::path(folder) / file).string();
     if (!used.insert(file).second)
       return usage_error(cat("--save: two outputs would be '", printable(file), "'; save to a .npz file"));
