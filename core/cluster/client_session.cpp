@@ -152,8 +152,7 @@ Status ClientSession::run(StepCall call) {
   call.traced = trace_ && trace_->records(trace_->step());
   const Status sent = send(method::kRunStep, call), status = sent.ok() ? reply_.status.status() : sent;
   if (call.traced && status.ok()) RETURN_IF_ERROR(take_trace());
-  if (status.code() == Code::kNotFound)
-    return Status(Code::kAborted, cat(master_->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
+  if (status.code() == Code::kNotFound) return master_->restarted();
   // The master itself is lost; of other tasks, it told.
   const bool is_loss = sent.blame() == kBlamePeer && sent.code() == Code::kUnavailable;
   return is_loss && call.kind != StepKind::kCallable ? lost_at_step(sent, step_) : status;

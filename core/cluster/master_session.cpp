@@ -169,8 +169,7 @@ void MasterSession::start_part(const std::shared_ptr<Step>& step, size_t i, std:
     Result<SessionReply> reply = reply_of(*peer, answer);
     Status status = reply.ok() ? reply->status.status() : reply.take_status();
     const bool restarted = status.code() == Code::kNotFound && !reply.ok();
-    if (restarted)
-      status = Status(Code::kAborted, cat(peer->text(), " restarted; its variables are lost")).blamed(kBlamePeer);
+    if (restarted) status = peer->restarted();
     if (reply.ok()) step->replies[i] = reply.take();
     if (!status.ok()) {
       step->failed(peer->name(), status, restarted);

@@ -159,8 +159,10 @@ void Outbox::answered(uint64_t step, size_t bytes, const Answer& answer) {
     std::lock_guard lock(mutex_);
     --under_way_;
     bytes_ -= bytes;
-    if (answer.code != 0 && answer.code != static_cast<int>(Code::kCancelled) && step == step_ && failure_.ok())
-      failure = failure_ = peer_->lost(answer);
+    if (answer.code != 0 && answer.code != static_cast<int>(Code::kCancelled) && step == step_ && failure_.ok()) {
+      const bool knows_session = answer.code != static_cast<int>(Code::kNotFound);
+      failure = failure_ = knows_session ? peer_->lost(answer) : peer_->restarted();
+    }
     if (ready_.empty() && !open_.empty()) close_open();
     changed_.notify_all();
   }

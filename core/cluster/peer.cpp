@@ -107,4 +107,8 @@ Status Peer::lost(const Answer& answer) const {
   return {code, answer.message};
 }
 
+Status Peer::restarted() const {
+  return Status(Code::kAborted, cat(text(), " restarted; its variables are lost")).blamed(kBlamePeer);
+}
+
 }  // namespace emplace

@@ -44,6 +44,8 @@ class Peer {
   /// What a request that ended so says of the peer: "peer lost: ... (connection closed)", blamed on it; of an error
   /// that it answered itself, that one.
   Status lost(const Answer& answer) const;
+  /// It knows nothing of a session that it had: "... restarted; its variables are lost".
+  Status restarted() const;
 
  private:
   const std::string name_, address_;

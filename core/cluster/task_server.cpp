@@ -387,7 +387,7 @@ void TaskServer::take_push(IncomingRequest* request) {
   Result<message::PushMessage> push = message::read<message::PushMessage>(request->body());
   if (!push.ok()) return request->answer(answer_of(push.status()));
   const auto session = find(push->session);
-  if (!session) return request->answer({});
+  if (!session) return request->answer(no_session());
   const auto of_loop = [](const auto& piece) { return piece.iteration > 0; };
   const bool is_of_loop = std::any_of(push->pieces.begin(), push->pieces.end(), of_loop) ||
                           std::any_of(push->chunks.begin(), push->chunks.end(), of_loop);

@@ -28,6 +28,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int kAgainMs = 50;  // between attempts to reach a peer whose connection was lost
 constexpr double kCallOffWait_s = 0.5;
 constexpr std::chrono::milliseconds kLasting{500};
+// Between two attempts to connect, which are 100 ms apart, gRPC fails requests with what the last one met: the peer may
+// be there by now, as another process. After this time it is what the next attempt has met, too.
+constexpr std::chrono::milliseconds kOldFailure{600};
 constexpr size_t kMostOnStream = size_t{4} << 20;  // bytes: others do not wait behind it
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(const TransportOptions& options) {
@@ -179,8 +182,8 @@ class GrpcRequest final : public OutgoingRequest,
 
   /// It lives until the answer is there.
   void start() {
+    started_ = begun_ = Clock::now();
     if (deadline_ || body_.size() > kMostOnStream) return attempt();
-    begun_ = Clock::now();
     link_->stream(id_, method_, body_, shared_from_this());
   }
   void answered(AnswerFrame frame) override {
@@ -254,6 +257,9 @@ class GrpcRequest final : public OutgoingRequest,
 
   bool sends_again(const grpc::Status& status) {
     const auto now = Clock::now();
+    // It has not left this process. What has a time limit asks who is there, and asks again by itself.
+    const bool is_unsent = status.error_code() == grpc::StatusCode::UNAVAILABLE && says(status, "failed to connect");
+    if (!failure_ && is_unsent && !deadline_ && now - started_ < kOldFailure) return true;
     const bool is_lost = lost_connection(status, link_->run != 0);
     if (!failure_ && !is_lost) return false;
     // The time begins anew where there was a connection meanwhile. Who takes connections only to close them is none.
@@ -285,7 +291,8 @@ class GrpcRequest final : public OutgoingRequest,
   AnswerSink* const sink_;
   std::optional<gpr_timespec> deadline_;
   std::optional<grpc::Status> failure_;  // the loss of the connection that it was sent on first
-  Clock::time_point until_, begun_;      // until when it is sent again; the last attempt
+  Clock::time_point until_;              // until when it is sent again
+  Clock::time_point started_, begun_;    // the first attempt, the last
   uint64_t answers_ = 0;                 // of the link, at the last loss
   int attempts_ = 0;
   grpc::ByteBuffer request_, reply_;

@@ -127,6 +127,16 @@ TEST_CASE("a piece that cannot be sent fails the step, and no other one") {
   CHECK(line.outbox->failure().ok());
 }
 
+TEST_CASE("a piece for a session that its receiver does not know fails the step") {
+  Line line;
+  REQUIRE(line.put(0, numbers(1)).ok());
+  line.wire.answer({static_cast<int>(Code::kNotFound), "no such session", {}});
+  const std::string lost = "/job:a/replica:0/task:0 localhost:1 restarted; its variables are lost";
+  CHECK(line.outbox->failure().message() == lost);
+  CHECK(line.outbox->failure().blame() == kBlamePeer);
+  CHECK(line.told == std::vector<std::string>{"1: " + lost});
+}
+
 TEST_CASE("chunks of a large tensor come in any order, and twice") {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Line line;
