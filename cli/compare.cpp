@@ -127,7 +127,7 @@ class CompareCommand final : public Command {
       return usage(log, "--placement-out takes one placement, and compare makes two: it goes into --a or --b");
     tolerance_ = {options.outputs.rtol, options.outputs.atol};
     if (no_save_) flags_.save.clear();
-    if (const Status status = check_save(); !status.ok()) return usage(log, status);
+    if (const Status status = check_save(options); !status.ok()) return usage(log, status);
     const HeapLimit limit;
     return flags_.b.starts_with('@') ? against_arrays(options, log) : against_run(options, log);
   }
@@ -237,14 +237,9 @@ class CompareCommand final : public Command {
     return ran_b.ok() ? 0 : fail(*b.context, ran_b);
   }
 
-  bool asks_to_save() const {
-    const std::vector<OptionSource> sources = set_->sources();
-    return std::any_of(sources.begin(), sources.end(), [](const OptionSource& o) { return o.name == "save-to"; });
-  }
-
   /// A folder that cannot be is told before anything runs.
-  Status check_save() const {
-    if (flags_.save.empty() || !asks_to_save()) return ok_status();
+  Status check_save(const Options& options) const {
+    if (flags_.save.empty() || !options.pipeline.given.contains("save-to")) return ok_status();
     if (flags_.b.starts_with('@'))
       return invalid_argument("--save-to: one node alone is saved of two runs, and --b @FILE is none");
     std::error_code none;
