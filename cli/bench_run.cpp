@@ -32,19 +32,19 @@ Result<double> timed_step(Session& session, std::vector<Tensor>& outputs) {
   return us;
 }
 
-/// Until five steps in a row are within 5 % of each other. `threads`: that the last one shared its work among, if it
-/// was long enough for that to be worth waking them.
-Status warm_up(Session& session, const BenchPlan& plan, BenchResult& result, int& threads) {
+/// Until five steps in a row are within 5 % of each other. How many threads the last one shared its work among: one, if
+/// it was too short for that to be worth waking others.
+Result<int> warm_up(Session& session, const BenchPlan& plan, BenchResult& result) {
   constexpr size_t kLikeSteps = 5;
   constexpr double kAlike = 1.05, kMostSeconds = 2, kWorthWakingUs = 60;
   constexpr int64_t kLeastSteps = 3;
-  threads = 1;
+  int threads = 1;
   std::vector<Tensor> outputs;
   std::vector<double> last;
   const auto start = Clock::now();
   for (int64_t i = 0;; ++i) {
-    if (plan.max_warmup >= 0 && i >= plan.max_warmup) return ok_status();
-    if (plan.max_warmup < 0 && i >= kLeastSteps && us_since(start) > kMostSeconds * 1e6) return ok_status();
+    if (plan.max_warmup >= 0 && i >= plan.max_warmup) return threads;
+    if (plan.max_warmup < 0 && i >= kLeastSteps && us_since(start) > kMostSeconds * 1e6) return threads;
     const uint32_t shared = ThreadPool::shared().shared_so_far();
     ASSIGN_OR_RETURN(const double us, timed_step(session, outputs));
     threads = us > kWorthWakingUs && ThreadPool::shared().shared_so_far() != shared ? plan.threads : 1;
@@ -53,7 +53,7 @@ Status warm_up(Session& session, const BenchPlan& plan, BenchResult& result, int
     last.push_back(us);
     if (last.size() > kLikeSteps) last.erase(last.begin());
     const auto [least, most] = std::minmax_element(last.begin(), last.end());
-    if (last.size() == kLikeSteps && *most <= kAlike * *least) return ok_status();
+    if (last.size() == kLikeSteps && *most <= kAlike * *least) return threads;
   }
 }
 
@@ -101,7 +101,7 @@ class Samples {
   }
 
   StepTimes kept_;
-  int threads_;
+  const int threads_;
   int64_t every_ = 1;
   double& best_us_;
   double pace_us_;
@@ -124,8 +124,7 @@ Status run_round(const BenchedGraph& graph, const BenchPlan& plan, int64_t& roun
   ASSIGN_OR_RETURN(const Planned planned, planned_steps(graph));
   if (result.rounds == 0 && graph.context.timings.plan_ms - before > kMostPlanningMs) rounds = 1;
   Session& session = *planned.session;
-  int threads = 1;
-  RETURN_IF_ERROR(warm_up(session, plan, result, threads));
+  ASSIGN_OR_RETURN(const int threads, warm_up(session, plan, result));
   const auto share = [&](int64_t all) { return (all + rounds - 1) / rounds; };
   const int64_t most = plan.max_steps > 0 ? share(plan.max_steps) : INT64_MAX;
   const int64_t least = std::min(share(plan.min_steps), most);
