@@ -7,6 +7,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "cli/lost_file.h"
 #include "cli/signals.h"
 #include "core/base/cat.h"
 #include "core/base/descriptor.h"
@@ -26,9 +27,9 @@ int stdout_error = 0;  // errno of the first write to standard output that faile
 Status stdout_stop;    // what ended the waiting for its reader
 Format document_format = Format::kText;
 
-/// The document of a failure, if one is wanted. `path`: the graph's, if there is one.
-void print_error(const Status& status, int code, std::string_view path) {
-  if (document_format != Format::kJson && document_format != Format::kJsonl) return;
+/// The document of a failure, or nothing if none is wanted. `path`: the graph's, if there is one.
+std::string error_document(const Status& status, int code, std::string_view path) {
+  if (document_format != Format::kJson && document_format != Format::kJsonl) return {};
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -39,7 +40,11 @@ void print_error(const Status& status, int code, std::string_view path) {
   json.member("exit", code).key("error");
   write_error(json, status);
   json.end_object();
-  print(out + "\n");
+  return out + "\n";
+}
+
+void print_error(const Status& status, int code, std::string_view path) {
+  if (const std::string document = error_document(status, code, path); !document.empty()) print(document);
 }
 
 int output_code() {
@@ -78,7 +83,15 @@ int end_code(const Status& status) {
   return signal != 0 ? 128 + signal : exit_code(status);
 }
 
-void set_document_format(Format format) { document_format = format; }
+void set_document_format(Format format) {
+  document_format = format;
+  constexpr std::string_view kMessage = "THE MESSAGE";
+  const Status lost = Status(Code::kDataLoss, std::string(kMessage)).blamed(Blame::kData);
+  const std::string document = error_document(lost, exit_code(lost), {});
+  const size_t at = document.find(kMessage);
+  if (at == document.npos) return set_lost_file_document({}, {});
+  set_lost_file_document(document.substr(0, at), document.substr(at + kMessage.size()));
+}
 
 int report_error(const Status& status, Log& log) {
   const int signal = status.code() == Code::kCancelled ? caught_signal() : 0;

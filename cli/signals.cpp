@@ -1,11 +1,8 @@
 #include "cli/signals.h"
 
-#include <unistd.h>
-
 #include <csignal>
-#include <string_view>
 
-#include "core/base/descriptor.h"
+#include "cli/lost_file.h"
 #include "core/base/stop.h"
 
 namespace emplace {
@@ -29,29 +26,6 @@ void catch_signal(int signal) {
   action.sa_handler = handle;
   sigemptyset(&action.sa_mask);
   sigaction(signal, &action, nullptr);
-}
-
-/// SIGBUS: a mapped file was truncated by another process, or its disk fails. The read cannot be resumed: say so and
-/// exit.
-void tell_lost_file(int signal, siginfo_t* info, void*) {
-  constexpr int kDataInvalid = 3;
-  constexpr std::string_view kText =
-      "error: a file was cut by another process, or cannot be read, while it was in use\n";
-  if (info->si_code != BUS_ADRERR) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-    return;
-  }
-  static_cast<void>(write_all(STDERR_FILENO, kText));
-  ::_exit(kDataInvalid);
-}
-
-void catch_lost_files() {
-  struct sigaction action = {};
-  action.sa_sigaction = tell_lost_file;
-  action.sa_flags = SA_SIGINFO;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGBUS, &action, nullptr);
 }
 
 }  // namespace

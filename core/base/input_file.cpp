@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/base/cat.h"
+#include "core/base/mapped_names.h"
 #include "core/base/printable.h"
 #include "core/base/stop.h"
 #include "core/base/units.h"
@@ -36,20 +37,25 @@ class CopiedFile final : public InputFile {
 
 class MappedFile final : public InputFile {
  public:
-  MappedFile(void* data, size_t size, bool writable, HostShare share)
-      : data_(data), size_(size), share_(std::move(share)) {
+  MappedFile(void* data, size_t size, bool writable, HostShare share, std::string name)
+      : mapping_{data, size}, name_(data, size, std::move(name)), share_(std::move(share)) {
     bytes_ = {static_cast<const char*>(data), size};
     lendable_ = writable;
   }
-  ~MappedFile() override { ::munmap(data_, size_); }
   void forget(size_t begin, size_t end) const override {
-    const size_t first = (begin + 4095) & ~size_t{4095}, last = std::min(end, size_) & ~size_t{4095};
-    if (first < last) ::madvise(static_cast<char*>(data_) + first, last - first, MADV_DONTNEED);
+    const size_t first = (begin + 4095) & ~size_t{4095}, last = std::min(end, mapping_.size) & ~size_t{4095};
+    if (first < last) ::madvise(static_cast<char*>(mapping_.data) + first, last - first, MADV_DONTNEED);
   }
 
  private:
-  void* data_;
-  size_t size_;
+  struct Mapping {
+    void* data;
+    size_t size;
+    ~Mapping() { ::munmap(data, size); }
+  };
+
+  Mapping mapping_;
+  MappedName name_;  // gone before the mapping
   HostShare share_;
 };
 
@@ -205,7 +211,8 @@ Result<std::shared_ptr<const InputFile>> InputFile::open(const std::string& path
     void* data = ::mmap(nullptr, size, PROT_READ | (at_once ? 0 : PROT_WRITE),
                         MAP_PRIVATE | (at_once ? MAP_POPULATE : 0), file.fd, 0);
     if (data != MAP_FAILED)
-      return std::shared_ptr<const InputFile>(std::make_shared<MappedFile>(data, size, !at_once, std::move(share)));
+      return std::shared_ptr<const InputFile>(
+          std::make_shared<MappedFile>(data, size, !at_once, std::move(share), name));
   }
   return read_to_end(file.fd, size, !regular, name, o);
 }
