@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/base/schema.h"
 #include "core/base/sha256.h"
 #include "core/base/units.h"
@@ -116,7 +117,8 @@ void TrainPrinter::print_text() const {
   const std::vector<std::string> metrics = metric_names();
   std::string line = cat("trained ", counted(r.epochs, "epoch"), ", ", counted(r.steps, "step"), " in ",
                          time_text(r.total_s), ": loss ", short_number(r.loss));
-  for (size_t i = 0; i < r.metrics.size(); ++i) append(line, ", ", metrics[i], " ", short_number(r.metrics[i]));
+  for (size_t i = 0; i < r.metrics.size(); ++i)
+    append(line, ", ", printable(metrics[i]), " ", short_number(r.metrics[i]));
   if (!r.metrics.empty()) line += r.has_test ? " (test)" : " (last batch)";
   print_lines(cat(line, " | compute ", time_text(r.compute_s), ", copies ", time_text(r.copy_s), ", waiting for data ",
                   time_text(r.waiting_s), "\n"));

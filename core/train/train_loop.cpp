@@ -8,6 +8,7 @@
 
 #include "core/base/cat.h"
 #include "core/base/exit_code.h"
+#include "core/base/printable.h"
 #include "core/base/stop.h"
 #include "core/run/watchers.h"
 #include "core/tensor/element.h"
@@ -385,7 +386,7 @@ Status TrainLoop::evaluate(Session& session, std::vector<double>& metrics) {
 void TrainLoop::warn_of_metric(size_t metric, double value, const Batch& batch) {
   if (std::exchange(warned_of_metric_, true)) return;
   const std::optional<BadSample> bad = find_bad_sample(batch);
-  listener_.warning(cat("metric '", graph_.metrics[metric].first, "' is ", value, " on the test set",
+  listener_.warning(cat("metric '", printable(graph_.metrics[metric].first), "' is ", value, " on the test set",
                         bad ? cat(": ", bad->found, " of the sample at ", test_->where(bad->feed, bad->row)) : ""));
 }
 

@@ -67,7 +67,8 @@ void ListenerList::warning(const std::string& text) {
 
 std::string ProgressReport::numbers(double loss, const std::vector<double>& metrics) const {
   std::string text = cat("loss ", short_number(loss));
-  for (size_t i = 0; i < metrics.size(); ++i) append(text, ", ", options_.metrics[i], " ", short_number(metrics[i]));
+  for (size_t i = 0; i < metrics.size(); ++i)
+    append(text, ", ", printable(options_.metrics[i]), " ", short_number(metrics[i]));
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "core/train/training_graph.h"
 
 #include "core/base/cat.h"
+#include "core/base/printable.h"
 #include "core/graph/lookup.h"
 
 namespace emplace {
@@ -29,7 +30,8 @@ void find_training(const GraphFile& file, const TrainRequest& request, TrainGrap
   const Graph& g = file.graph;
   out.loss = find_scalar(g, request.loss, "loss", problems);
   for (const Metric& metric : request.metrics) {
-    out.metrics.emplace_back(metric.name, find_scalar(g, metric.tensor, cat("metric '", metric.name, "'"), problems));
+    out.metrics.emplace_back(metric.name,
+                             find_scalar(g, metric.tensor, cat("metric '", printable(metric.name), "'"), problems));
   }
   NameError error;
   const LearningRate& rate = request.learning_rate;
