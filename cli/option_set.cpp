@@ -466,7 +466,8 @@ OptionSet::Setter set_number(double& target) {
     double value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size())
-      return invalid_argument(cat("'", text, "' is not a number"));
+      return invalid_argument(cat("'", printable(text), "' is not a number",
+                                  error == std::errc{} && std::string_view(end) == "%" ? "; write 0.5 for 50 %" : ""));
     target = value;
     return ok_status();
   };

@@ -8,6 +8,7 @@ namespace {
 constexpr std::string_view kGpus =
     "--visible-devices 0,1 chooses among the machine's GPUs, --simulate-gpus N simulates some";
 constexpr std::string_view kThreads = "write --intra-op-threads N", kSoft = "write --allow-soft-placement",
+                           kGrowth = "write --allow-growth, which is the default",
                            kCurves = "--log-csv FILE writes the numbers of a training, --plot FILE draws them";
 
 constexpr OtherWord kWords[] = {
@@ -27,7 +28,8 @@ constexpr OtherWord kWords[] = {
     {"soft-placement", "allow-soft-placement", kSoft},
     {"set-soft-device-placement", "allow-soft-placement", kSoft},
     {"per-process-gpu-memory-fraction", "memory-fraction", "write --memory-fraction 0.5"},
-    {"set-memory-growth", "allow-growth", "write --allow-growth, which is the default"},
+    {"memory-growth", "allow-growth", kGrowth},
+    {"set-memory-growth", "allow-growth", kGrowth},
     {"lr", "learning-rate", "write --learning-rate X"},
     {"profile", "trace", "--trace FILE writes what ran when"},
     {"tensorboard", "plot", kCurves},

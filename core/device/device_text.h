@@ -16,6 +16,10 @@ std::string short_device_name(const DeviceSet& devices, DeviceId id);
 /// it cannot be read as a device.
 std::optional<std::string> device_as_typed(std::string_view text);
 
+/// "/device:GPU:1" for what other programs call "cuda:1", "gpu1", "GPU_1"; "/device:CPU" for "Cpu". Nothing for any
+/// other text, nor for one that is right.
+std::optional<std::string> device_of_other_words(std::string_view text);
+
 /// The memory that the device promises, in bytes; 0: it says nothing about it. What TensorFlow writes down for every
 /// CPU, 256 MiB, promises nothing.
 int64_t promised_memory(const Device& device);

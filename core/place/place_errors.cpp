@@ -35,6 +35,16 @@ std::string misspelt_type(std::string_view type) {
   return cat("; did you mean '/device:", upper, ":", number, "'?");
 }
 
+/// What a text that is not a device stands for; if it would be one with a "/" before it, that, unless its type is none
+/// that there is.
+std::optional<std::string> meant_by(const std::string& request) {
+  std::optional<std::string> typed = device_as_typed(request);
+  const std::optional<DeviceName> name = typed ? DeviceName::parse(*typed) : std::nullopt;
+  if (name && (name->type == "CPU" || name->type == "GPU")) return typed;
+  std::optional<std::string> other = device_of_other_words(request);
+  return other ? other : typed;
+}
+
 }  // namespace
 
 template <class MakeStatus, class MakeLine>
@@ -135,7 +145,7 @@ void PlaceFailures::malformed_request(NodeId node) {
                                             state_.graph.name(node)));
       },
       [&] {
-        const std::optional<std::string> meant = device_as_typed(request);
+        const std::optional<std::string> meant = meant_by(request);
         return cat(node_line(node), "'", request, "' is not a device name; ",
                    meant ? cat("did you mean '", *meant, "'?")
                          : "wanted: /job:NAME/replica:N/task:N/device:TYPE:N or parts of it");
@@ -294,7 +304,9 @@ std::string PlaceFailures::no_candidate_line(NodeId node) const {
     if (request.empty()) return "no device fits";
     if (state_.candidates.matching(state_.names.at(state_.groups.at(root).requested)).empty()) {
       const std::string type = state_.names.at(state_.groups.at(root).requested).type.value_or("");
-      return cat("asks for ", request, "; there is no such device", misspelt_type(type));
+      const std::optional<std::string> meant = device_of_other_words(request);
+      return cat("asks for ", request, "; there is no such device",
+                 meant ? cat("; did you mean '", *meant, "'?") : misspelt_type(type));
     }
     const NodeType& type = state_.graph.type(node);
     const std::optional<std::string>& wanted = state_.names.at(state_.groups.at(root).requested).type;
