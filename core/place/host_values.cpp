@@ -1,32 +1,75 @@
 #include "core/place/host_values.h"
 
+#include <algorithm>
+#include <span>
+
+#include "core/op/list_types.h"
+
 namespace emplace {
 
-HostValues::HostValues(const Graph& graph)
-    : graph_(graph), facts_(graph.types().size()), visited_(graph.num_nodes()), known_(graph.num_nodes(), -1) {}
+HostValues::HostValues(const Graph& graph, bool infer_types)
+    : graph_(graph),
+      infer_types_(infer_types),
+      facts_(graph.types().size()),
+      visited_(graph.num_nodes()),
+      known_(graph.num_nodes(), -1) {}
 
 const HostValues::OpFacts& HostValues::facts(NodeId node) {
   OpFacts& f = facts_[graph_.node(node).type];
   if (!f.known) {
     const NodeType& type = graph_.type(node);
-    f = {true, declares_host_output(type), type.traits->passes_host_memory_on, tensor_list_memory(type)};
+    const bool passes_on = type.traits->passes_host_memory_on;
+    const bool inferred =
+        (passes_on && !type.traits->body_decides_memory) || !inputs_that_type_elements(type.op).empty();
+    f = {true, declares_host_output(type), passes_on, inferred, tensor_list_memory(type)};
   }
   return f;
 }
 
 bool HostValues::host_only(NodeId node) {
-  if (facts(node).passes_on && any_source_declares_host(node)) return true;
+  if (facts(node).passes_on && any_source_on_host(node)) return true;
   return nearest_list(node) == ListMemory::kHost;
 }
 
-bool HostValues::any_source_declares_host(NodeId node) {
+bool HostValues::any_source_on_host(NodeId node) {
+  if (on_host_.empty()) infer();
   for (Endpoint e : graph_.inputs(node)) {
-    if (facts(e.node).declares_host) return true;
+    if (on_host_[e.node]) return true;
   }
   for (Endpoint e : graph_.controls(node)) {
-    if (facts(e.node).declares_host) return true;
+    if (on_host_[e.node]) return true;
   }
   return false;
+}
+
+// From the nodes whose ops declare it, forwards; what is on the host once stays so, so that loops come to an end.
+void HostValues::infer() {
+  on_host_.assign(graph_.num_nodes(), false);
+  std::vector<NodeId> fresh;
+  for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
+    if (!facts(node).declares_host) continue;
+    on_host_[node] = true;
+    fresh.push_back(node);
+  }
+  if (fresh.empty() || !infer_types_) return;
+  const Consumers consumers(graph_);
+  while (!fresh.empty()) {
+    const NodeId source = fresh.back();
+    fresh.pop_back();
+    for (const Consumers::Edge& edge : consumers.of(source)) {
+      if (on_host_[edge.node] || !facts(edge.node).inferred || !reads_host_type(edge.node)) continue;
+      on_host_[edge.node] = true;
+      fresh.push_back(edge.node);
+    }
+  }
+}
+
+bool HostValues::reads_host_type(NodeId node) {
+  const std::span<const Endpoint> inputs = graph_.inputs(node);
+  const auto on_host = [&](Endpoint e) { return graph_.output_type(e) == DType::kVariant && on_host_[e.node]; };
+  if (facts(node).passes_on) return std::any_of(inputs.begin(), inputs.end(), on_host);
+  const std::span<const int> typing = inputs_that_type_elements(graph_.type(node).op);
+  return std::any_of(typing.begin(), typing.end(), [&](int i) { return on_host(inputs[static_cast<size_t>(i)]); });
 }
 
 // A node with a single variant input has the answer of its source; answers are kept, so that long chains are walked
