@@ -12,6 +12,7 @@ namespace emplace {
 namespace {
 
 constexpr size_t kMost = size_t{1} << 19;
+constexpr size_t kAround = 8;  // a lowered node and what stands for its control edges
 
 class Growth {
  public:
@@ -39,7 +40,7 @@ class Growth {
   }
 
   size_t of_calls(const Graph& graph, NodeId id) {
-    size_t nodes = of_function(std::string(graph.op(id)));
+    size_t nodes = kAround + of_function(std::string(graph.op(id)));
     for (const Attrs::Entry& attr : graph.written_attrs(id)) {
       if (const auto* one = attr.second->get_if<FuncValue>()) nodes += of_function(one->name);
       const auto* list = attr.second->get_if<std::vector<FuncValue>>();

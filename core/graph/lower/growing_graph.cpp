@@ -41,7 +41,7 @@ GrowingGraph::GrowingGraph(const GraphFile& file, const LowerOptions& options, G
   const Graph& from = file.graph;
   const size_t expected = expected_nodes(file);
   graph.nodes_.reserve(expected);
-  graph.edges_.reserve(expected + expected / 2);
+  graph.edges_.reserve(2 * expected);
   facts_.reserve(expected);
   graph.nodes_ = from.nodes_;
   graph.edges_ = from.edges_;
