@@ -9,6 +9,10 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+
+#define EMPLACE_TARGET_AVX_VNNI __attribute__((target("arch=x86-64-v3,avxvnni")))
+#define EMPLACE_TARGET_AVX512_VNNI __attribute__((target("arch=x86-64-v4,avx512vnni")))
+#include "core/ops/gemm/byte_dot_tiles.h"
 #endif
 
 namespace emplace::gemm {
@@ -37,10 +41,7 @@ void tile_base(const ByteTileArgs& t) {
 }
 
 #ifdef __x86_64__
-#define EMPLACE_TARGET_AVX_VNNI __attribute__((target("arch=x86-64-v3,avxvnni")))
-#define EMPLACE_TARGET_AVX512_VNNI __attribute__((target("arch=x86-64-v4,avx512vnni")))
-
-// --- AVX2: bytes widened to 16 bits, of which two products at a time are summed exactly ---
+// AVX2: bytes widened to 16 bits, of which two products at a time are summed exactly.
 
 constexpr int kStrip = kByteCols / kWideStrips, kStripNumbers = kStrip * kBytesAtOnce;
 static_assert(kStripNumbers == 32);
@@ -103,85 +104,6 @@ void tile_avx2_of(const ByteTileArgs& t, std::index_sequence<R...>) {
 }
 void tile_avx2(const ByteTileArgs& t) { tile_avx2_of(t, std::make_index_sequence<kByteRows>()); }
 
-// --- AVX-VNNI: four products at a time, 8 columns ---
-
-template <int R>
-EMPLACE_TARGET_AVX_VNNI void dots_of_panel(const ByteTileArgs& t, int panel) {
-  __m256i sums[R][2];
-  const auto* start = reinterpret_cast<const __m256i*>(t.start + panel * kByteCols);
-  for (auto& row : sums) row[0] = _mm256_loadu_si256(start), row[1] = _mm256_loadu_si256(start + 1);
-  const int8_t* b = static_cast<const int8_t*>(t.b) + panel * kPanelBytes;
-  for (int64_t tap = 0; tap < t.taps; ++tap) {
-    const uint8_t* a[R];
-#pragma GCC unroll 6
-    for (int i = 0; i < R; ++i) a[i] = t.row_pointers[tap * t.row_pointer_stride + i];
-    for (int64_t k = 0; k < t.depth; ++k, b += t.panels * kPanelBytes) {
-      const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(b));
-      const __m256i high = _mm256_load_si256(reinterpret_cast<const __m256i*>(b) + 1);
-#pragma GCC unroll 6
-      for (int i = 0; i < R; ++i) {
-        int32_t four;
-        std::memcpy(&four, a[i] + k * kBytesAtOnce, sizeof four);
-        const __m256i x = _mm256_set1_epi32(four);
-        sums[i][0] = _mm256_dpbusd_avx_epi32(sums[i][0], x, low);
-        sums[i][1] = _mm256_dpbusd_avx_epi32(sums[i][1], x, high);
-      }
-    }
-  }
-  for (int i = 0; i < R; ++i) {
-    auto* c = reinterpret_cast<__m256i*>(t.c + i * t.panels * kByteCols + panel * kByteCols);
-    _mm256_storeu_si256(c, sums[i][0]);
-    _mm256_storeu_si256(c + 1, sums[i][1]);
-  }
-}
-
-template <size_t... R>
-void tile_avx_vnni_of(const ByteTileArgs& t, std::index_sequence<R...>) {
-  static constexpr void (*kByRows[])(const ByteTileArgs&, int) = {&dots_of_panel<R + 1>...};
-  for (int panel = 0; panel < t.panels; ++panel) kByRows[t.rows - 1](t, panel);
-}
-void tile_avx_vnni(const ByteTileArgs& t) { tile_avx_vnni_of(t, std::make_index_sequence<kByteRows>()); }
-
-// --- AVX512-VNNI: four products at a time, all columns of the tile in registers ---
-
-template <int R, int P>
-EMPLACE_TARGET_AVX512_VNNI void wide_dots(const ByteTileArgs& t) {
-  __m512i sums[R][P];
-  for (auto& row : sums) {
-    for (int p = 0; p < P; ++p) row[p] = _mm512_loadu_si512(t.start + p * kByteCols);
-  }
-  const auto* b = static_cast<const int8_t*>(t.b);
-  for (int64_t tap = 0; tap < t.taps; ++tap) {
-    const uint8_t* a[R];
-#pragma GCC unroll 6
-    for (int i = 0; i < R; ++i) a[i] = t.row_pointers[tap * t.row_pointer_stride + i];
-    for (int64_t k = 0; k < t.depth; ++k, b += P * kPanelBytes) {
-      __m512i row[P];
-#pragma GCC unroll 4
-      for (int p = 0; p < P; ++p) row[p] = _mm512_load_si512(b + p * kPanelBytes);
-#pragma GCC unroll 6
-      for (int i = 0; i < R; ++i) {
-        int32_t four;
-        std::memcpy(&four, a[i] + k * kBytesAtOnce, sizeof four);
-        const __m512i x = _mm512_set1_epi32(four);
-#pragma GCC unroll 4
-        for (int p = 0; p < P; ++p) sums[i][p] = _mm512_dpbusd_epi32(sums[i][p], x, row[p]);
-      }
-    }
-  }
-  for (int i = 0; i < R; ++i) {
-    for (int p = 0; p < P; ++p) _mm512_storeu_si512(t.c + (i * P + p) * kByteCols, sums[i][p]);
-  }
-}
-
-template <size_t... At>
-void tile_avx512_vnni_of(const ByteTileArgs& t, std::index_sequence<At...>) {
-  static constexpr void (*kOf[])(const ByteTileArgs&) = {&wide_dots<At / kBytePanels + 1, At % kBytePanels + 1>...};
-  kOf[(t.rows - 1) * kBytePanels + t.panels - 1](t);
-}
-void tile_avx512_vnni(const ByteTileArgs& t) {
-  tile_avx512_vnni_of(t, std::make_index_sequence<kByteRows * kBytePanels>());
-}
 #endif
 
 }  // namespace
