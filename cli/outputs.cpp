@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/base/printable.h"
 #include "core/report/run_report.h"
+#include "core/sequence_values.h"
 #include "core/tensor/compare.h"
 #include "core/tensor/feed.h"
 #include "core/tensor/print.h"
@@ -18,6 +19,38 @@ namespace {
 std::string full_name(const Fetch& fetch) {
   const bool whole = fetch.by_key || fetch.name.find(':') != std::string::npos || parse_gradient_name(fetch.name);
   return whole ? fetch.name : fetch.name + ":0";
+}
+
+/// What is shown as one: a tensor, or the tensors of a sequence.
+struct Shown {
+  size_t first = 0, count = 1;
+  std::optional<std::vector<Tensor>> elements = {};
+  bool missing = false;  // an optional sequence that is not there
+};
+
+std::vector<Shown> shown_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
+  std::vector<Shown> all;
+  for (size_t i = 0; i < outputs.size(); i += all.back().count) {
+    const auto is_part = [&](size_t k, const char* ending) {
+      return k < outputs.size() && fetches[k].name == fetches[i].name + ending;
+    };
+    Shown shown{.first = i};
+    if (is_part(i + 1, "_sizes") && is_part(i + 2, "_ranks"))
+      shown.elements = sequence_elements(outputs[i], outputs[i + 1], outputs[i + 2]);
+    if (shown.elements) {
+      const bool flagged = is_part(i + 3, "_given") && outputs[i + 3].dtype() == DType::kBool;
+      shown.count = flagged ? 4 : 3;
+      shown.missing = flagged && !*outputs[i + 3].data<bool>();
+    }
+    all.push_back(std::move(shown));
+  }
+  return all;
+}
+
+void print_sequence(const std::string& name, const Shown& shown) {
+  if (shown.missing || shown.elements->empty()) return print(cat(name, " = ", shown.missing ? "none" : "[]", "\n"));
+  for (size_t k = 0; k < shown.elements->size(); ++k)
+    print(cat(name, "[", k, "] =\n", print_tensor((*shown.elements)[k]), "\n"));
 }
 
 bool same_tensor(const std::string& a, const std::string& b) {
@@ -51,16 +84,28 @@ Status check_expectations(const std::vector<std::string>& expectations, double r
 }  // namespace
 
 void print_outputs(const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (fetches.size() > 1) print(printable(fetches[i].name) + " =\n");
-    print(print_tensor(outputs[i]) + "\n");
+  for (const Shown& shown : shown_outputs(fetches, outputs)) {
+    const std::string name = printable(fetches[shown.first].name);
+    if (shown.elements) {
+      print_sequence(name, shown);
+      continue;
+    }
+    if (fetches.size() > 1) print(name + " =\n");
+    print(print_tensor(outputs[shown.first]) + "\n");
   }
 }
 
 void write_outputs(JsonWriter& json, const std::vector<Fetch>& fetches, const std::vector<Tensor>& outputs,
                    const std::function<void()>& drain) {
   json.key("outputs").begin_array();
-  for (size_t i = 0; i < outputs.size(); ++i) write_tensor(json, full_name(fetches[i]), outputs[i], drain);
+  for (const Shown& shown : shown_outputs(fetches, outputs)) {
+    const std::string name = full_name(fetches[shown.first]);
+    const Tensor& first = outputs[shown.first];
+    if (shown.elements)
+      write_sequence(json, name, first.dtype(), shown.missing ? nullptr : &*shown.elements, drain);
+    else
+      write_tensor(json, name, first, drain);
+  }
   json.end_array();
 }
 

@@ -20,6 +20,7 @@
 #include "core/report/placement_log.h"
 #include "core/report/run_report.h"
 #include "core/run_watch.h"
+#include "core/sequence_values.h"
 #include "core/verify_auto.h"
 
 namespace emplace {
@@ -145,6 +146,10 @@ void hint_at_feeds(const Graph& g, const std::vector<NodeId>& unfed, Log& log) {
   constexpr size_t kShown = 8;
   std::string flags;
   for (size_t i = 0; i < unfed.size() && i < kShown; ++i) {
+    if (const auto of_sequence = find_sequence_input(g, sequence_name(g.name(unfed[i])))) {
+      if (of_sequence->values.node == unfed[i]) append(flags, " --feed ", g.name(unfed[i]), "=@FILE.npz");
+      continue;
+    }
     const Shape& shape = g.output_shape({unfed[i], 0});
     std::string dims;
     for (int d = 0; shape.rank_known() && d < shape.rank(); ++d) append(dims, shape.dim(d) < 0 ? 1 : shape.dim(d), "x");

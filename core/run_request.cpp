@@ -13,6 +13,7 @@
 #include "core/graph/lower/lower.h"
 #include "core/graph/node_kernel.h"
 #include "core/graph/type_table.h"
+#include "core/sequence_values.h"
 #include "core/tensor/feed.h"
 
 namespace emplace {
@@ -193,6 +194,22 @@ std::vector<NodeId> initializers(const GraphFile& file) {
   return nodes;
 }
 
+namespace {
+
+/// Of the flags: does one name exactly that?
+bool is_fed(const RunOptions& options, std::string_view name) {
+  return std::any_of(options.feed.begin(), options.feed.end(), [&](const std::string& feed) {
+    return feed.size() > name.size() && feed[name.size()] == '=' && feed.starts_with(name);
+  });
+}
+
+/// Its tensors, if the name is that of a sequence and not only of one of them.
+std::optional<SequenceInput> fed_sequence(const Graph& g, const RunOptions& options, const std::string& name) {
+  return is_fed(options, cat(name, "_sizes")) ? std::nullopt : find_sequence_input(g, name);
+}
+
+}  // namespace
+
 Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunRequest& request) {
   const HostUseScope use(HostUse::kFeeds);
   const Graph& g = file.graph;
@@ -211,6 +228,14 @@ Status resolve_feeds(const GraphFile& file, const RunOptions& options, RunReques
     auto equals = feed.find('=');
     if (equals == std::string::npos) return invalid_argument(cat("--feed: '", feed, "' has no '='; write NAME=VALUE"));
     std::string name = feed.substr(0, equals);
+    if (const auto sequence = fed_sequence(g, options, tensor_name(file, name))) {
+      auto parts = parse_sequence_feed(feed.substr(equals + 1), g.output_type(sequence->values), *sequence);
+      if (!parts.ok()) return parts.take_status().with_context(cat("--feed ", name));
+      if (!fed.insert(key_of(sequence->values)).second)
+        return invalid_argument(cat("--feed: '", name, "' is fed twice"));
+      for (auto& [tensor, value] : *parts) put(tensor, std::move(value));
+      continue;
+    }
     Endpoint tensor = find_fed_tensor(g, tensor_name(file, name), error);
     if (tensor.node == kNoNode) return flag_error("feed", error);
     Result<Tensor> value =
@@ -269,7 +294,19 @@ Status check_flag_gradients(const GraphFile& file, const RunOptions& options) {
 std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options) {
   if (options.fetch.empty()) return file.fetch;
   std::vector<NamedRef> names;
-  for (const std::string& name : options.fetch) names.push_back({name, kNoPosition});
+  const auto is_asked = [&](const std::string& name) {
+    return std::find(options.fetch.begin(), options.fetch.end(), name) != options.fetch.end();
+  };
+  for (const std::string& name : options.fetch) {
+    names.push_back({name, kNoPosition});
+    const auto named = [&](const NamedRef& ref) { return ref.name == name; };
+    auto at = std::find_if(file.fetch.begin(), file.fetch.end(), named);
+    // The other tensors of a sequence follow it.
+    for (const char* ending : {"_sizes", "_ranks", "_given"}) {
+      if (at == file.fetch.end() || ++at == file.fetch.end() || at->name != name + ending) break;
+      if (!is_asked(at->name)) names.push_back({at->name, kNoPosition});
+    }
+  }
   return names;
 }
 
@@ -382,7 +419,16 @@ std::vector<Endpoint> fed_tensors(const GraphFile& file, const RunOptions& optio
     if (tensor.node != kNoNode) fed.push_back(tensor);
   };
   for (const auto& [name, value] : file.feed) add(tensor_name(file, name.name));
-  for (const std::string& feed : options.feed) add(tensor_name(file, feed.substr(0, feed.find('='))));
+  for (const std::string& feed : options.feed) {
+    const std::string typed = feed.substr(0, feed.find('='));
+    const std::string& name = tensor_name(file, typed);
+    add(name);
+    const auto sequence = fed_sequence(file.graph, options, name);
+    if (!sequence) continue;
+    for (const Endpoint e : {sequence->sizes, sequence->ranks, sequence->given}) {
+      if (e.node != kNoNode) fed.push_back(e);
+    }
+  }
   return fed;
 }
 

@@ -36,7 +36,7 @@ void check_request_names(const GraphFile& file, const Graph* unsound, Problems& 
 /// Tensors that gradients(LOSS,X) of the flags name: the file's own were checked with it.
 Status check_flag_gradients(const GraphFile& file, const RunOptions& options);
 
-/// The fetches that count: the flags', else the file's.
+/// The fetches that count: the flags', else the file's. Of a sequence that the file fetches all tensors.
 std::vector<NamedRef> fetch_names(const GraphFile& file, const RunOptions& options);
 
 /// `gradients`: what add_fetched_gradients() made of fetch_names(). REQUIRES: check_request_names() found nothing. An

@@ -34,6 +34,11 @@ std::string step_times_text(std::vector<double> step_us);
 void write_tensor(JsonWriter& json, std::string_view name, const Tensor& tensor,
                   const std::function<void()>& drain = {});
 
+/// The same of a sequence of tensors: in place of shape and data "list": [{"shape": [...], "data": [...]}, ...], or
+/// null, if there is none.
+void write_sequence(JsonWriter& json, std::string_view name, DType dtype, const std::vector<Tensor>* elements,
+                    const std::function<void()>& drain = {});
+
 /// {"code": "INVALID_ARGUMENT", "message": "..."}, or null for OK.
 void write_error(JsonWriter& json, const Status& status);
 

@@ -230,8 +230,8 @@ Endpoint OnnxBlock::per_channel(Endpoint vector, int rank, int axis) {
   return dims.size() == 1 ? vector : reshape(vector, dims);
 }
 
-void OnnxBlock::make_sequence(Endpoints tensors) {
-  if (!failed() && wants(0)) frame().bind_sequence(node().outputs[0], std::move(tensors));
+void OnnxBlock::make_sequence(OnnxSequence sequence, size_t output) {
+  if (!failed() && wants(output)) frame().bind_sequence(node().outputs[output], std::move(sequence));
 }
 
 }  // namespace emplace

@@ -89,8 +89,8 @@ class OnnxBlock : public OnnxNodeView {
   Endpoint broadcast(Endpoint e, Endpoint shape);
   /// A vector of e's channels (axis 1) in a shape that fits it: [C,1,1...].
   Endpoint per_channel(Endpoint vector, int rank, int axis = 1);
-  /// The output, which is a sequence.
-  void make_sequence(Endpoints tensors);
+  /// An output that is a sequence.
+  void make_sequence(OnnxSequence sequence, size_t output = 0);
 
  private:
   const std::string prefix_;

@@ -29,23 +29,24 @@ OnnxFunctionMaker::OnnxFunctionMaker(OnnxBlock& block, Endpoints& captures)
 
 Endpoint OnnxFunctionMaker::argument(DType type, const Shape& shape) { return body_->argument(type, shape); }
 
-Endpoints OnnxFunctionMaker::translate(const OnnxGraph& graph, const Endpoints& inputs) {
+std::vector<OnnxValue> OnnxFunctionMaker::translate(const OnnxGraph& graph, std::vector<OnnxValue> inputs) {
   OnnxTranslation& all = block_.frame().all();
-  if (all.depth >= kDeepestGraph) return block_.fail("graphs more than 32 deep"), Endpoints();
+  if (all.depth >= kDeepestGraph) return block_.fail("graphs more than 32 deep"), std::vector<OnnxValue>();
   OnnxFrame frame(all, *body_, &block_.frame(), {});
   frame.declare(graph.initializers);
   frame.note(graph.values);
   frame.note(graph.outputs);
-  for (size_t i = 0; i < inputs.size() && i < graph.inputs.size(); ++i) frame.bind(graph.inputs[i].name, inputs[i]);
+  for (size_t i = 0; i < inputs.size() && i < graph.inputs.size(); ++i)
+    frame.bind_value(graph.inputs[i].name, std::move(inputs[i]));
   ++all.depth;
   const bool good = translate_onnx_nodes(frame, graph.nodes, block_.opsets());
   --all.depth;
-  if (!good) return block_.stop(), Endpoints();
-  Endpoints outputs;
+  if (!good) return block_.stop(), std::vector<OnnxValue>();
+  std::vector<OnnxValue> outputs;
   for (const OnnxValueInfo& output : graph.outputs) {
-    outputs.push_back(frame.find(output.name));
-    if (outputs.back().node == kNoNode)
-      return block_.fail(cat("no node makes the output '", output.name, "'")), Endpoints();
+    outputs.push_back(frame.find_value(output.name));
+    if (!outputs.back().known())
+      return block_.fail(cat("no node makes the output '", output.name, "'")), std::vector<OnnxValue>();
   }
   return outputs;
 }
@@ -89,6 +90,28 @@ std::string OnnxFunctionMaker::finish(const std::string& wanted, Endpoints resul
   function.body = std::make_unique<Graph>(std::move(file_->graph));
   all.file.library.emplace(free, std::move(function));
   return free;
+}
+
+std::vector<OnnxValue> inline_onnx_graph(OnnxBlock& b, const OnnxGraph& graph, std::vector<OnnxValue> inputs,
+                                         std::string_view inner) {
+  OnnxTranslation& all = b.frame().all();
+  std::vector<OnnxValue> outputs;
+  if (all.depth >= kDeepestGraph) return b.fail("graphs more than 32 deep"), outputs;
+  OnnxFrame frame(all, b.frame().body(), &b.frame(), cat(b.prefix(), "/", inner, inner.empty() ? "" : "/"));
+  frame.declare(graph.initializers);
+  frame.note(graph.values);
+  for (size_t i = 0; i < inputs.size() && i < graph.inputs.size(); ++i)
+    frame.bind_value(graph.inputs[i].name, std::move(inputs[i]));
+  ++all.depth;
+  const bool good = translate_onnx_nodes(frame, graph.nodes, b.opsets());
+  --all.depth;
+  if (!good) return b.stop(), outputs;
+  for (const OnnxValueInfo& output : graph.outputs) {
+    outputs.push_back(frame.find_value(output.name));
+    if (!outputs.back().known())
+      return b.fail(cat("no node makes the output '", output.name, "'")), std::vector<OnnxValue>();
+  }
+  return outputs;
 }
 
 AttrValue function_attr(std::string name) { return {{AttrKind::kFunc, false}, FuncValue{std::move(name), {}}}; }

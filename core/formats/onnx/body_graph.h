@@ -18,7 +18,7 @@ class OnnxFunctionMaker {
   OnnxBody& body() { return *body_; }
   Endpoint argument(DType type, const Shape& shape);
   /// The graph's nodes; its inputs are these. The outputs; none, and the block fails, where something went wrong.
-  Endpoints translate(const OnnxGraph& graph, const Endpoints& inputs);
+  std::vector<OnnxValue> translate(const OnnxGraph& graph, std::vector<OnnxValue> inputs);
   /// Nodes of our own: `make` gets a block like the node's that makes them in the body. As translate().
   Endpoints build(const std::function<Endpoints(OnnxBlock&)>& make);
   /// Adds the function to the model's library: `wanted`, or the first name after it that is free. `results` may be
@@ -33,6 +33,11 @@ class OnnxFunctionMaker {
 
 /// An attr that names a function of the library.
 AttrValue function_attr(std::string name);
+
+/// The graph's nodes in place of the node, `inner` before their names. The outputs; none, and the block fails, where
+/// something went wrong.
+std::vector<OnnxValue> inline_onnx_graph(OnnxBlock& b, const OnnxGraph& graph, std::vector<OnnxValue> inputs,
+                                         std::string_view inner = {});
 
 /// A node's attribute that is a graph; nothing, and the block fails, if there is none.
 std::optional<OnnxGraph> graph_attribute(OnnxBlock& b, std::string_view name);

@@ -106,9 +106,27 @@ const OnnxValueInfo* OnnxFrame::info(std::string_view name) const {
   return found == infos_.end() ? nullptr : &found->second;
 }
 
-const Endpoints* OnnxFrame::find_sequence(std::string_view name) const {
+const OnnxSequence* OnnxFrame::find_sequence(std::string_view name) {
   auto found = sequences_.find(name);
-  return found == sequences_.end() ? nullptr : &found->second;
+  if (found != sequences_.end()) return &found->second;
+  if (!around_ || tensors_.contains(name) || initializers_.contains(name)) return nullptr;
+  const OnnxSequence* outer = around_->find_sequence(name);
+  if (!outer) return nullptr;
+  OnnxSequence own = *outer;
+  if (OnnxBody& around = around_->body(); &around != &body_) {
+    for (Endpoint& e : own.tensors) e = body_.capture(e, around);
+    own.list = body_.capture(own.list, around), own.given = body_.capture(own.given, around);
+  }
+  return &(sequences_[name] = std::move(own));
+}
+
+OnnxValue OnnxFrame::find_value(std::string_view name) {
+  const OnnxSequence* sequence = find_sequence(name);
+  return sequence ? OnnxValue{.sequence = *sequence} : OnnxValue{.tensor = find(name)};
+}
+
+void OnnxFrame::bind_value(std::string_view name, OnnxValue value) {
+  value.sequence ? bind_sequence(name, *std::move(value.sequence)) : bind(name, value.tensor);
 }
 
 Endpoint OnnxFrame::find_keys(std::string_view name) const {

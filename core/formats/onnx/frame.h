@@ -36,6 +36,27 @@ struct OnnxLayouts {
 
 class OnnxBlock;
 
+/// A sequence: the list of its tensors, or, where only the run knows how long it is, a TensorList. An optional tensor
+/// is a sequence of at most one.
+struct OnnxSequence {
+  Endpoints tensors = {};            // where there is no list
+  Endpoint list = {};                // a variant
+  DType type = DType::kInvalid;      // of its tensors; kInvalid: there is none
+  Shape element = Shape::unknown();  // as far as it is known of them
+  Endpoint given = {};               // of an optional sequence: is there one? Else kNoNode
+  bool optional_tensor = false;
+
+  bool is_list() const { return list.node != kNoNode; }
+};
+
+/// What a name stands for.
+struct OnnxValue {
+  Endpoint tensor = {};
+  std::optional<OnnxSequence> sequence = {};
+
+  bool known() const { return sequence || tensor.node != kNoNode; }
+};
+
 /// Bytes that stand for reals.
 struct OnnxByteView {
   Endpoint bytes, scale, zero;
@@ -121,9 +142,11 @@ class OnnxFrame {
   bool make(std::string_view name) { return made_.insert(name).second; }
   /// kNoNode: there is no such tensor here, or a problem was told.
   Endpoint find(std::string_view name);
-  /// A sequence is the list of its tensors.
-  void bind_sequence(std::string_view name, Endpoints tensors) { sequences_[name] = std::move(tensors); }
-  const Endpoints* find_sequence(std::string_view name) const;
+  void bind_sequence(std::string_view name, OnnxSequence s) { sequences_[name] = std::move(s); }
+  /// Null: the name stands for no sequence.
+  const OnnxSequence* find_sequence(std::string_view name);
+  void bind_value(std::string_view name, OnnxValue value);
+  OnnxValue find_value(std::string_view name);
   /// The keys of a map, or of a sequence of maps, whose values are the tensor of that name. kNoNode: it is none.
   void bind_keys(std::string_view name, Endpoint keys) { keys_[name] = keys; }
   Endpoint find_keys(std::string_view name) const;
@@ -141,7 +164,7 @@ class OnnxFrame {
   std::map<std::string_view, Endpoint> tensors_, keys_;
   std::map<std::string_view, std::string_view> initializers_;
   std::map<std::string_view, OnnxValueInfo> infos_;
-  std::map<std::string_view, Endpoints> sequences_;
+  std::map<std::string_view, OnnxSequence> sequences_;
   std::set<std::string_view> made_;  // by nodes
 };
 

@@ -7,6 +7,7 @@
 #include "core/formats/library_writer.h"
 #include "core/formats/onnx/frame.h"
 #include "core/formats/onnx/op_table.h"
+#include "core/formats/onnx/sequence_list.h"
 
 namespace emplace {
 namespace {
@@ -64,11 +65,30 @@ class OnnxLoader {
   void add_input(const OnnxValueInfo& input) {
     WireContext& w = all_.w;
     const bool map = input.kind == OnnxValueInfo::Kind::kMap && input.key_type != DType::kInvalid;
-    if ((input.kind != OnnxValueInfo::Kind::kTensor && !map) || input.type == DType::kInvalid)
+    const bool sequence = input.kind == OnnxValueInfo::Kind::kSequence;
+    if ((input.kind != OnnxValueInfo::Kind::kTensor && !map && !sequence) || input.type == DType::kInvalid)
       return w.problem(input.at, cat("input '", input.name, "' is not a tensor of a type that is read"));
     body_.set_position(w.position_of(input.at));
+    if (sequence || input.optional) return add_sequence(input);
     frame_.bind(input.name, add_placeholder(input.name, input.type, input.shape));
     if (map) frame_.bind_keys(input.name, add_placeholder(cat(input.name, "_keys"), input.key_type, input.shape));
+  }
+
+  /// Its parts, and for an optional sequence a flag.
+  void add_sequence(const OnnxValueInfo& input) {
+    const Shape flat{-1};
+    const auto part = [&](const char* ending, DType type, const Shape& shape) {
+      return add_placeholder(cat(input.name, ending), type, shape);
+    };
+    const OnnxSequenceParts parts{part("", input.type, flat), part("_sizes", DType::kInt64, flat),
+                                  part("_ranks", DType::kInt64, flat)};
+    OnnxNode node{.op = "sequence"};
+    node.at = input.at;
+    OnnxBlock b(frame_, node, all_.model.opsets, cat(onnx_node_name(input.name), "_sequence"));
+    OnnxSequence s = onnx_sequence_of_parts(b, parts, input.shape);
+    s.optional_tensor = input.optional && input.kind == OnnxValueInfo::Kind::kTensor;
+    if (input.optional && !s.optional_tensor) s.given = part("_given", DType::kBool, Shape{});
+    frame_.bind_sequence(input.name, std::move(s));
   }
 
   Endpoint add_placeholder(std::string_view name, DType type, const Shape& shape) {
@@ -83,6 +103,10 @@ class OnnxLoader {
     GraphFile& file = all_.file;
     file.has_fetch = true;
     for (const OnnxValueInfo& output : graph.outputs) {
+      if (const OnnxSequence* s = frame_.find_sequence(output.name)) {
+        add_sequence_output(output, *s);
+        continue;
+      }
       const Endpoint tensor = frame_.find(output.name);
       const int64_t at = all_.w.position_of(output.at);
       if (tensor.node == kNoNode) {
@@ -97,6 +121,25 @@ class OnnxLoader {
         body_.add(std::move(node));
       }
     }
+  }
+
+  void add_sequence_output(const OnnxValueInfo& output, OnnxSequence s) {
+    OnnxNode made{.op = "sequence"};
+    made.at = output.at;
+    const std::string own = onnx_node_name(output.name);
+    if (s.type == DType::kInvalid) s.type = output.type;
+    OnnxBlock b(frame_, made, all_.model.opsets, cat(own, "_parts"));
+    const OnnxSequenceParts parts = onnx_parts(b, s);
+    body_.release(own);
+    const auto put = [&](const char* ending, Endpoint part) {
+      NewNode node{.name = body_.free_name(cat(own, ending)), .op = "Identity", .inputs = {part}};
+      if (*ending == 0 && node.name != output.name) all_.file.signature_names[std::string(output.name)] = node.name;
+      all_.file.fetch.push_back({node.name, all_.w.position_of(output.at)});
+      body_.add(std::move(node));
+    };
+    if (b.failed()) return;
+    put("", parts.values), put("_sizes", parts.sizes), put("_ranks", parts.ranks);
+    if (output.optional && s.given.node != kNoNode) put("_given", s.given);
   }
 
   /// One of several outputs of a node has a node of its own under its name.

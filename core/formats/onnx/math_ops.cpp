@@ -197,7 +197,6 @@ constexpr OnnxOp kMathOps[] = {
     UNARY("Floor", "Floor"),
     BINARY("Greater", "Greater"),
     BINARY("GreaterOrEqual", "GreaterEqual"),
-    UNARY("Identity", "Identity"),
     {"IsInf", 10, is_inf, true},
     UNARY("IsNaN", "IsNan"),
     BINARY("Less", "Less"),

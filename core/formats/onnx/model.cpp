@@ -34,6 +34,7 @@ OnnxAttribute onnx_attribute(WireContext& w, std::string_view message) {
     if (field == number(kOnnxAttributeFields, "s") && bytes) a.s = r.bytes();
     if (field == number(kOnnxAttributeFields, "t") && bytes) a.tensor = r.bytes();
     if (field == number(kOnnxAttributeFields, "g") && bytes) a.graph = r.bytes();
+    if (field == number(kOnnxAttributeFields, "tp") && bytes) a.of_type = r.bytes();
     if (field == number(kOnnxAttributeFields, "strings") && bytes) a.strings.push_back(r.bytes());
     if (field == number(kOnnxAttributeFields, "floats"))
       r.numbers(WireType::kFixed32,
@@ -136,10 +137,10 @@ void read_onnx_type(WireContext& w, std::string_view message, OnnxValueInfo& inf
     }
     const bool sequence = r.is(number(proto::kOnnxTypeFields, "sequence_type"), WireType::kBytes);
     if (!sequence && !r.is(number(proto::kOnnxTypeFields, "optional_type"), WireType::kBytes)) continue;
-    info.kind = sequence ? Kind::kSequence : Kind::kOptional;
     const std::string_view element = proto::text_field(r.bytes(), 1);
     if (depth < proto::kMaxDepth) read_onnx_type(w, element, info, depth + 1);
     if (sequence) info.kind = Kind::kSequence;
+    info.optional = !sequence;
   }
 }
 
@@ -216,6 +217,13 @@ std::string_view onnx_attribute_type_name(OnnxAttributeType type) {
   static constexpr std::string_view kNames[] = {"UNDEFINED", "FLOAT", "INT",     "STRING",  "TENSOR", "GRAPH",
                                                 "FLOATS",    "INTS",  "STRINGS", "TENSORS", "GRAPHS"};
   return kNames[static_cast<size_t>(type)];
+}
+
+OnnxValueInfo read_onnx_type(WireContext& w, std::string_view message) {
+  OnnxValueInfo info;
+  info.at = message.data();
+  read_onnx_type(w, message, info, 0);
+  return info;
 }
 
 std::optional<OnnxModel> read_onnx_model(WireContext& w) {

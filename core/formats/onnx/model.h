@@ -31,7 +31,7 @@ struct OnnxAttribute {
   OnnxAttributeType type = OnnxAttributeType::kUndefined;
   float f = 0;
   int64_t i = 0;
-  std::string_view s, tensor, graph;  // the last two: messages
+  std::string_view s, tensor, graph, of_type;  // the last three: messages
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;
@@ -40,17 +40,18 @@ struct OnnxAttribute {
 };
 
 struct OnnxNode {
-  std::string_view op, domain, name;
-  std::vector<std::string_view> inputs, outputs;  // empty: left out
-  std::vector<OnnxAttribute> attributes;
+  std::string_view op, domain = {}, name = {};
+  std::vector<std::string_view> inputs = {}, outputs = {};  // empty: left out
+  std::vector<OnnxAttribute> attributes = {};
   const char* at = nullptr;
 };
 
 /// What is said of a value before a run.
 struct OnnxValueInfo {
-  enum class Kind : uint8_t { kUnknown, kTensor, kSequence, kOptional, kMap };
+  enum class Kind : uint8_t { kUnknown, kTensor, kSequence, kMap };
   std::string_view name;
   Kind kind = Kind::kUnknown;
+  bool optional = false;         // there may be none
   DType type = DType::kInvalid;  // of a tensor, of the tensors in a sequence, or of a map's values
   DType key_type = DType::kInvalid;
   Shape shape = Shape::unknown();
@@ -89,6 +90,8 @@ struct OnnxModel {
 std::optional<OnnxModel> read_onnx_model(WireContext& w);
 /// The graph of an attribute.
 std::optional<OnnxGraph> read_onnx_graph(WireContext& w, std::string_view message);
+/// The type of an attribute.
+OnnxValueInfo read_onnx_type(WireContext& w, std::string_view message);
 
 /// "ai.onnx" is the empty domain.
 inline std::string_view onnx_domain(std::string_view domain) {

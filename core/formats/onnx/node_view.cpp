@@ -33,10 +33,10 @@ Endpoints OnnxNodeView::inputs(size_t from) {
   return out;
 }
 
-Endpoints OnnxNodeView::sequence(size_t i) {
-  const Endpoints* found = has(i) ? frame_.find_sequence(node_.inputs[i]) : nullptr;
-  if (!found) fail(cat("input ", i, " is not a sequence whose length is known before the run"));
-  return found ? *found : Endpoints();
+OnnxSequence OnnxNodeView::sequence(size_t i) {
+  const OnnxSequence* found = has(i) ? frame_.find_sequence(node_.inputs[i]) : nullptr;
+  if (!found) fail(cat("input ", i, " is not a sequence"));
+  return found ? *found : OnnxSequence();
 }
 
 bool OnnxNodeView::has_attribute(std::string_view name) const {

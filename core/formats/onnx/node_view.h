@@ -36,7 +36,8 @@ class OnnxNodeView {
   Endpoints inputs(size_t from = 0);
 
   /// An input that is a sequence.
-  Endpoints sequence(size_t input);
+  bool is_sequence(size_t input) { return has(input) && frame_.find_sequence(node_.inputs[input]); }
+  OnnxSequence sequence(size_t input);
 
   const OnnxAttribute* attribute(std::string_view name, OnnxAttributeType type);
   bool has_attribute(std::string_view name) const;

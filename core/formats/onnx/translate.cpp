@@ -57,7 +57,10 @@ Endpoints inline_onnx_function(OnnxBlock& b, const OnnxFunction& f) {
   if (b.num_inputs() > f.inputs.size())
     return b.fail(cat("a call of ", b.num_inputs(), " inputs; the function has ", f.inputs.size())), Endpoints();
   for (size_t i = 0; i < f.inputs.size(); ++i) {
-    if (b.has(i)) inner.bind(f.inputs[i], b.input(i));
+    if (b.is_sequence(i))
+      inner.bind_sequence(f.inputs[i], b.sequence(i));
+    else if (b.has(i))
+      inner.bind(f.inputs[i], b.input(i));
   }
   std::vector<OnnxNode> nodes = f.nodes;
   for (OnnxNode& node : nodes) {
@@ -86,7 +89,10 @@ Endpoints inline_onnx_function(OnnxBlock& b, const OnnxFunction& f) {
   --all.depth;
   Endpoints out;
   if (!good) return out;
-  for (std::string_view name : f.outputs) out.push_back(inner.find(name));
+  for (std::string_view name : f.outputs) {
+    if (const OnnxSequence* sequence = inner.find_sequence(name)) b.make_sequence(*sequence, out.size());
+    out.push_back(inner.find(name));
+  }
   return out;
 }
 
@@ -113,7 +119,9 @@ void translate_onnx_node(OnnxBlock& b) {
   if (function != all.model.functions.end()) {
     outputs = inline_onnx_function(b, function->second);
   } else if (const OnnxOp* op = find_onnx_op(onnx_op_name(n.domain, n.op), b.version())) {
-    std::optional<Endpoints> made = op->elementwise ? translate_channels_last(b, *op) : translate_as_bytes(b, *op);
+    std::optional<Endpoints> made = b.is_sequence(0)  ? std::nullopt
+                                    : op->elementwise ? translate_channels_last(b, *op)
+                                                      : translate_as_bytes(b, *op);
     outputs = made ? std::move(*made) : b.failed() ? Endpoints() : op->translate(b);
   } else {
     std::string hint, wrong = onnx_op_problem(all, n, b.version(), hint);
