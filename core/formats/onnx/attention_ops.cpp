@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/base/cat.h"
+#include "core/formats/onnx/body_graph.h"
 #include "core/formats/onnx/op_table.h"
 #include "core/formats/onnx/tensor.h"
 
@@ -167,7 +168,35 @@ Endpoints rotary_embedding(OnnxBlock& b) {
   return {heads_first ? b.transpose(y, {0, 2, 1, 3}) : b.reshape_to(y, own_shape)};
 }
 
-constexpr OnnxOp kAttentionOps[] = {{"Attention", 23, attention}, {"RotaryEmbedding", 23, rotary_embedding}};
+/// What the graph `name` of the node, if there is one, makes of x.
+Endpoint modified(OnnxBlock& b, Endpoint x, const char* name) {
+  if (!b.has_attribute(name)) return x;
+  const std::optional<OnnxGraph> graph = graph_attribute(b, name);
+  if (!graph || graph->inputs.size() != 1 || graph->outputs.size() != 1)
+    return b.fail(cat("a graph '", name, "' without one input and one output"));
+  const std::vector<OnnxValue> made = inline_onnx_graph(b, *graph, {{.tensor = x}}, name);
+  return b.failed() ? Endpoint{} : made[0].tensor;
+}
+
+Endpoints flex_attention(OnnxBlock& b) {
+  const Endpoint q = b.input(0);
+  Endpoint k = b.input(1), v = b.input(2);
+  if (b.rank(q) != 4 || b.rank(k) != 4 || b.rank(v) != 4) return {b.fail("inputs of another rank than 4")};
+  const int64_t heads = b.dim(q, 1), groups = b.dim(k, 1), size = b.dim(q, 3);
+  if (heads < 1 || groups < 1 || heads % groups != 0 || size < 1) return {b.fail("heads or sizes that do not fit")};
+  const DType own = b.type(q), usual = own == DType::kDouble ? own : DType::kFloat;
+  const DType precision = onnx_dtype(b.integer("softmax_precision", 0)).value_or(usual);
+  k = repeated_heads(b, k, heads / groups), v = repeated_heads(b, v, heads / groups);
+  const double scale = b.number("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(size))));
+  Endpoint scores = b.math("BatchMatMulV2", {b.cast(q, precision), b.cast(k, precision)}, {{"adj_y", attr_of(true)}});
+  scores = modified(b, b.mul(scores, b.like(scores, scale)), "score_mod");
+  const Endpoint weights = modified(b, b.math("Softmax", {scores}), "prob_mod");
+  return {b.cast(b.math("BatchMatMulV2", {weights, b.cast(v, precision)}), own)};
+}
+
+constexpr OnnxOp kAttentionOps[] = {{"Attention", 23, attention},
+                                    {"ai.onnx.preview.FlexAttention", 1, flex_attention},
+                                    {"RotaryEmbedding", 23, rotary_embedding}};
 
 }  // namespace
 

@@ -10,9 +10,6 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMostWeights = size_t{1} << 26;
-constexpr int kDeepestTree = 1000;
-
 using NodeKey = std::pair<int64_t, int64_t>;  // tree, node
 
 /// Of a node; by the names of ONNX.
@@ -100,7 +97,7 @@ bool read_weights(OnnxBlock& b, std::string_view prefix, const std::map<NodeKey,
   if (b.failed()) return false;
   if (!values || nodes.size() != n || ids.size() != n || values->size() != n)
     return b.fail("lists of weights of different lengths"), false;
-  if (w.trees.size() > kMostWeights / static_cast<size_t>(w.targets)) return b.fail("too many weights"), false;
+  if (w.trees.size() > kMostForestWeights / static_cast<size_t>(w.targets)) return b.fail("too many weights"), false;
   const auto targets = static_cast<size_t>(w.targets);
   w.weights.assign(w.trees.size() * targets, 0);
   w.given.assign(w.weights.size(), 0);

@@ -25,6 +25,8 @@ struct OnnxForest {
 inline constexpr std::pair<const char*, const char*> kOnnxBranches[] = {
     {"BRANCH_LEQ", "LessEqual"}, {"BRANCH_LT", "Less"},  {"BRANCH_GTE", "GreaterEqual"},
     {"BRANCH_GT", "Greater"},    {"BRANCH_EQ", "Equal"}, {"BRANCH_NEQ", "NotEqual"}};
+inline constexpr int kDeepestTree = 1000;
+inline constexpr size_t kMostForestWeights = size_t{1} << 26;
 inline constexpr uint8_t kOnnxLeaf = std::size(kOnnxBranches);
 
 /// A forest and what its leaves add to each of `targets` results.
@@ -40,6 +42,8 @@ struct OnnxWeightedForest {
 /// From attributes nodes_*, and `prefix`_treeids and the like ("target", "class"). Nothing, and a problem told: they do
 /// not fit together, or lead in a circle.
 std::optional<OnnxWeightedForest> read_onnx_forest(OnnxBlock& b, std::string_view prefix, int64_t targets);
+/// The same from attributes tree_roots, nodes_* and leaf_* (TreeEnsemble), where leaves are no nodes.
+std::optional<OnnxWeightedForest> read_onnx_split_forest(OnnxBlock& b, int64_t targets);
 /// A list of numbers, or of a tensor of them (`name`_as_tensor).
 std::optional<std::vector<double>> onnx_forest_numbers(OnnxBlock& b, std::string_view name);
 

@@ -28,29 +28,10 @@ Endpoint default_label(OnnxBlock& b, Endpoint values) {
   return b.like(values, b.number("default_float", -0.0F));
 }
 
-/// Where an element stands in the list: is it there at all, and the first such place. NaN is equal to itself from
-/// version 4 on.
-struct ListPlace {
-  Endpoint found, place;
-};
-
-ListPlace find_in_list(OnnxBlock& b, Endpoint element, Endpoint keys) {
-  if (b.dim(keys, 0) < 1 || b.dim(keys, 0) > kMostLabels)
-    return {b.fail(cat(b.dim(keys, 0), " keys; 1 to ", kMostLabels, " are read")), {}};
-  if (b.type(element) != b.type(keys))
-    return {b.fail(cat("keys of ", dtype_name(b.type(keys)), " for ", dtype_name(b.type(element)))), {}};
-  const Endpoint x = b.expand(element, -1);
-  Endpoint same = b.make("Equal", {x, keys});
-  if (is_floating(b.type(x)) && b.version() >= 4)
-    same = b.make("LogicalOr", {same, b.make("LogicalAnd", {b.make("IsNan", {x}), b.make("IsNan", {keys})})});
-  return {b.make("Any", {same, b.ints32({-1})}),
-          b.make("ArgMax", {b.cast(same, DType::kInt32), b.int32(-1)}, {{"output_type", attr_of(DType::kInt64)}})};
-}
-
 Endpoint looked_up(OnnxBlock& b, Endpoint keys, Endpoint values) {
   if (b.failed()) return {};
   if (b.dim(keys, 0) != b.dim(values, 0)) return b.fail("wanted as many keys as values");
-  const ListPlace at = find_in_list(b, b.input(0), keys);
+  const OnnxListPlace at = onnx_find_in_list(b, b.input(0), keys);
   return b.select(at.found, onnx_labels_at(b, values, at.place), default_label(b, values));
 }
 
@@ -91,7 +72,7 @@ Endpoints one_hot_encoder(OnnxBlock& b) {
   // The last of equal categories counts.
   const int64_t count = b.dim(*categories, 0);
   const Endpoint backwards = b.make("ReverseV2", {*categories, b.ints32({0})});
-  const ListPlace at = find_in_list(b, x, backwards);
+  const OnnxListPlace at = onnx_find_in_list(b, x, backwards);
   if (b.failed()) return {Endpoint{}};
   Ints places;
   for (int64_t i = count - 1; i >= 0; --i) places.push_back(i);
@@ -110,6 +91,19 @@ constexpr OnnxOp kLabelOps[] = {
 };
 
 }  // namespace
+
+OnnxListPlace onnx_find_in_list(OnnxBlock& b, Endpoint element, Endpoint keys) {
+  if (b.dim(keys, 0) < 1 || b.dim(keys, 0) > kMostLabels)
+    return {b.fail(cat(b.dim(keys, 0), " keys; 1 to ", kMostLabels, " are read")), {}};
+  if (b.type(element) != b.type(keys))
+    return {b.fail(cat("keys of ", dtype_name(b.type(keys)), " for ", dtype_name(b.type(element)))), {}};
+  const Endpoint x = b.expand(element, -1);
+  Endpoint same = b.make("Equal", {x, keys});
+  if (is_floating(b.type(x)) && b.version() >= 4)
+    same = b.make("LogicalOr", {same, b.make("LogicalAnd", {b.make("IsNan", {x}), b.make("IsNan", {keys})})});
+  return {b.make("Any", {same, b.ints32({-1})}),
+          b.make("ArgMax", {b.cast(same, DType::kInt32), b.int32(-1)}, {{"output_type", attr_of(DType::kInt64)}})};
+}
 
 std::span<const OnnxOp> onnx_label_ops() { return kLabelOps; }
 

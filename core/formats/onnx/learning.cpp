@@ -13,6 +13,15 @@ Endpoint softmax_of_others(OnnxBlock& b, Endpoint scores) {
   return b.make("DivNoNan", {powers, b.reduce("Sum", powers, Ints{-1})});
 }
 
+Endpoint transformed_by(OnnxBlock& b, Endpoint scores, const std::string& how) {
+  if (how == "NONE") return scores;
+  if (how == "LOGISTIC") return b.make("Sigmoid", {scores});
+  if (how == "SOFTMAX") return b.make("Softmax", {scores});
+  if (how == "SOFTMAX_ZERO") return softmax_of_others(b, scores);
+  if (how == "PROBIT") return b.make("Ndtri", {scores});
+  return b.fail(cat("post_transform '", how, "'"), "NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT");
+}
+
 }  // namespace
 
 std::optional<std::vector<float>> onnx_floats(OnnxBlock& b, std::string_view name) {
@@ -58,13 +67,13 @@ Endpoint onnx_best_column(OnnxBlock& b, Endpoint scores) {
 }
 
 Endpoint onnx_transformed_scores(OnnxBlock& b, Endpoint scores) {
-  const std::string how = b.text("post_transform", "NONE");
-  if (how == "NONE") return scores;
-  if (how == "LOGISTIC") return b.make("Sigmoid", {scores});
-  if (how == "SOFTMAX") return b.make("Softmax", {scores});
-  if (how == "SOFTMAX_ZERO") return softmax_of_others(b, scores);
-  if (how == "PROBIT") return b.make("Ndtri", {scores});
-  return b.fail(cat("post_transform '", how, "'"), "NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT");
+  return transformed_by(b, scores, b.text("post_transform", "NONE"));
+}
+
+Endpoint onnx_transformed_scores(OnnxBlock& b, Endpoint scores, int64_t how) {
+  static constexpr const char* kNames[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  const bool known = how >= 0 && how < static_cast<int64_t>(std::size(kNames));
+  return known ? transformed_by(b, scores, kNames[how]) : b.fail(cat("post_transform ", how));
 }
 
 Endpoint onnx_transformed_target(OnnxBlock& b, Endpoint scores, int64_t count) {

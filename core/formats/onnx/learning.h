@@ -23,11 +23,19 @@ Endpoint onnx_features(OnnxBlock& b, int64_t count);
 std::optional<Endpoint> onnx_class_labels(OnnxBlock& b, std::string_view ints, std::string_view strings);
 /// The label at each of these places.
 Endpoint onnx_labels_at(OnnxBlock& b, Endpoint labels, Endpoint places);
+/// Where an element stands in a list: is it there at all, and the first such place. NaN is equal to itself from version
+/// 4 on.
+struct OnnxListPlace {
+  Endpoint found, place;
+};
+OnnxListPlace onnx_find_in_list(OnnxBlock& b, Endpoint element, Endpoint keys);
 /// The column of each row's greatest score.
 Endpoint onnx_best_column(OnnxBlock& b, Endpoint scores);
 
 /// [N,C] after the node's post_transform.
 Endpoint onnx_transformed_scores(OnnxBlock& b, Endpoint scores);
+/// The same by the number of the transformation: NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT.
+Endpoint onnx_transformed_scores(OnnxBlock& b, Endpoint scores, int64_t how);
 /// The same of [N,count] that are no classes: a single one stays as it is, unless it is PROBIT.
 Endpoint onnx_transformed_target(OnnxBlock& b, Endpoint scores, int64_t count);
 /// Of one score [N,1] of two classes those of both.

@@ -13,12 +13,15 @@ using OnnxRows = std::map<std::string_view, std::vector<const OnnxOp*>>;
 
 OnnxRows all_onnx_rows() {
   OnnxRows rows;
-  for (std::span<const OnnxOp> topic :
-       {onnx_math_ops(),      onnx_activation_ops(), onnx_shape_ops(),   onnx_index_ops(),    onnx_reduce_ops(),
-        onnx_nn_ops(),        onnx_norm_ops(),       onnx_pool_ops(),    onnx_resize_ops(),   onnx_quantized_ops(),
-        onnx_recurrent_ops(), onnx_attention_ops(),  onnx_control_ops(), onnx_sampling_ops(), onnx_sequence_ops(),
-        onnx_signal_ops(),    onnx_learning_ops(),   onnx_tree_ops(),    onnx_runtime_ops(),  onnx_region_ops(),
-        onnx_text_ops(),      onnx_optimizer_ops(),  onnx_label_ops(),   onnx_map_ops(),      onnx_svm_ops()}) {
+  for (std::span<const OnnxOp> topic : {onnx_math_ops(),      onnx_activation_ops(), onnx_shape_ops(),
+                                        onnx_index_ops(),     onnx_reduce_ops(),     onnx_nn_ops(),
+                                        onnx_norm_ops(),      onnx_pool_ops(),       onnx_resize_ops(),
+                                        onnx_quantized_ops(), onnx_recurrent_ops(),  onnx_attention_ops(),
+                                        onnx_control_ops(),   onnx_sampling_ops(),   onnx_sequence_ops(),
+                                        onnx_signal_ops(),    onnx_learning_ops(),   onnx_tree_ops(),
+                                        onnx_runtime_ops(),   onnx_region_ops(),     onnx_text_ops(),
+                                        onnx_optimizer_ops(), onnx_label_ops(),      onnx_map_ops(),
+                                        onnx_svm_ops(),       onnx_ngram_ops(),      onnx_linear_attention_ops()}) {
     for (const OnnxOp& op : topic) rows[op.name].push_back(&op);
   }
   return rows;

@@ -46,6 +46,8 @@ std::span<const OnnxOp> onnx_runtime_ops();
 std::span<const OnnxOp> onnx_region_ops();
 std::span<const OnnxOp> onnx_text_ops();
 std::span<const OnnxOp> onnx_optimizer_ops();
+std::span<const OnnxOp> onnx_ngram_ops();
+std::span<const OnnxOp> onnx_linear_attention_ops();
 
 /// The row for an op, named as in OnnxOp: of several the last whose `since` is not above `version`. Null: there is
 /// none.

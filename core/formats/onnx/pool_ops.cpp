@@ -153,9 +153,24 @@ Ints cells_counted(const OnnxWindow& w, size_t i, int64_t size, bool border) {
   return counts;
 }
 
+/// The same where only the run knows the sizes: what pooling a tensor of ones makes of it.
+Endpoint open_counts(OnnxBlock& b, Endpoint x, const OnnxWindow& w, bool border) {
+  const Endpoint sizes = b.concat({b.ints({1, 1}), b.dim_of(x, 2), b.dim_of(x, 3)}, 0);
+  OnnxWindow given = w, rounding = w;
+  for (size_t i = 0; i < w.kernel.size(); ++i)
+    given.after[i] -= w.extra[i], rounding.before[i] = 0, rounding.after[i] = w.extra[i];
+  const Endpoint ones = b.make("Fill", {sizes, b.scalar(DType::kFloat, 1)});
+  const Endpoint cells = with_border(b, with_border(b, ones, given, border ? 1 : 0), rounding, 0);
+  const double window = static_cast<double>(w.kernel[0] * w.kernel[1]);
+  const Endpoint shares = b.mul(b.make("AvgPool", {cells}, pool_attrs(w, false, false)), b.like(cells, window));
+  return b.cast(b.make("Maximum", {b.make("Rint", {shares}), b.like(shares, 1)}), b.type(x));
+}
+
 /// The numbers of cells of all windows, [1,1,...], as a constant of x's type; 1 for windows without any.
 Endpoint counts_of(OnnxBlock& b, Endpoint x, const OnnxWindow& w, bool border) {
   Endpoint product;
+  const bool open = w.rank() == 2 && (b.dim(x, 2) < 0 || b.dim(x, 3) < 0);
+  if (open && !w.dilated() && !w.same_upper) return open_counts(b, x, w, border);
   for (size_t i = 0; i < w.kernel.size() && !b.failed(); ++i) {
     const int64_t size = b.dim(x, static_cast<int>(i) + 2);
     if (size < 0) return b.fail("a border around a size that is not known");

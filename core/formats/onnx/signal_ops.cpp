@@ -212,9 +212,42 @@ Endpoints causal_conv_with_state(OnnxBlock& b) {
   return {y, width == 1 ? b.slice(whole, 2, 0, 0) : b.slice(whole, 2, 1 - width, std::numeric_limits<int32_t>::max())};
 }
 
+/// [bins of a spectrum, bands]: triangles, evenly spaced on the mel scale, with their tops at 1.
+Endpoints mel_weight_matrix(OnnxBlock& b) {
+  const auto real = [&](size_t i) { return b.cast(b.reshape(b.input(i), Ints{}), DType::kDouble); };
+  const auto number = [&](double v) { return b.scalar(DType::kDouble, v); };
+  const auto whole = [&](size_t i) { return b.cast(b.reshape(b.input(i), Ints{}), DType::kInt64); };
+  const auto count_to = [&](Endpoint n) {
+    return b.cast(b.make("Range", {b.int64(0), n, b.int64(1)}), DType::kDouble);
+  };
+  const double scale = 2595 / std::log(10.0);
+  const auto mel = [&](size_t i) { return b.mul(b.make("Log1p", {b.div(real(i), number(700))}), number(scale)); };
+  const Endpoint bands = whole(0), length = whole(1), low = mel(3), corners = b.add(bands, b.int64(2));
+  const Endpoint step = b.div(b.sub(mel(4), low), b.cast(corners, DType::kDouble));
+  const Endpoint mels = b.add(b.mul(count_to(corners), step), low);
+  const Endpoint hertz = b.mul(b.make("Expm1", {b.div(mels, number(scale))}), number(700));
+  const Endpoint scaled = b.mul(hertz, b.cast(b.add(length, b.int64(1)), DType::kDouble));
+  const Endpoint places = b.math("FloorDiv", {scaled, real(2)});
+  const Endpoint left = b.slice(places, 0, 0, -2), top = b.slice(places, 0, 1, -1),
+                 right = b.slice(places, 0, 2, INT32_MAX);
+  const Endpoint bins = b.add(b.math("FloorDiv", {length, b.int64(2)}), b.int64(1));
+  const Endpoint at = b.expand(count_to(bins), 1);
+  const auto share = [&](Endpoint part, Endpoint all) { return b.div(part, b.make("Maximum", {all, number(1)})); };
+  const auto inside = [&](Endpoint from, const char* less, Endpoint to) {
+    return b.make("LogicalAnd", {b.make("LessEqual", {from, at}), b.make(less, {at, to})});
+  };
+  const Endpoint flat = b.make("LogicalAnd", {b.make("Equal", {left, top}), b.make("Equal", {at, top})});
+  const Endpoint rising = b.select(inside(left, "LessEqual", top), share(b.sub(at, left), b.sub(top, left)), number(0));
+  const Endpoint peaked = b.select(flat, number(1), rising);
+  const Endpoint y = b.select(inside(top, "Less", right), share(b.sub(right, at), b.sub(right, top)), peaked);
+  const std::optional<DType> type = onnx_dtype(b.integer("output_datatype", 1));
+  return {type ? b.cast(y, *type) : b.fail("of a type that is not read")};
+}
+
 constexpr OnnxOp kSignalOps[] = {
     {"CausalConvWithState", 27, causal_conv_with_state},
     {"DFT", 17, dft},
+    {"MelWeightMatrix", 17, mel_weight_matrix},
     {"STFT", 17, stft},
 };
 

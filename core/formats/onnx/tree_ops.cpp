@@ -84,7 +84,19 @@ Endpoints tree_ensemble_classifier(OnnxBlock& b) {
   return out;
 }
 
+Endpoints tree_ensemble(OnnxBlock& b) {
+  static constexpr const char* kAggregates[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+  const int64_t how = b.integer("aggregate_function", 1), after = b.integer("post_transform", 0);
+  if (how < 0 || how > 3) return {b.fail(cat("aggregate_function ", how))};
+  const auto forest = read_onnx_split_forest(b, b.integer("n_targets", 1));
+  if (!forest) return {Endpoint{}};
+  const Endpoint y = walk_onnx_forest(b, *forest, kAggregates[how]);
+  const bool single = forest->targets == 1 && after != 4;  // as with the ops of before
+  return {b.cast(single ? y : onnx_transformed_scores(b, y, after), b.type(b.input(0)))};
+}
+
 constexpr OnnxOp kTreeOps[] = {
+    {"ai.onnx.ml.TreeEnsemble", 5, tree_ensemble},
     {"ai.onnx.ml.TreeEnsembleClassifier", 1, tree_ensemble_classifier},
     {"ai.onnx.ml.TreeEnsembleRegressor", 1, tree_ensemble_regressor},
 };

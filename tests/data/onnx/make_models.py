@@ -155,3 +155,56 @@ model("rounded_up", [h.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], s
     [vi("x", f, ["n", 1, "h", "w"])], [vi("y", f, None), vi("z", f, None)], opset=19)
 # Ops of operator set 28.
 model("newest", [h.make_node("Mod", ["a", "b"], ["m"]), h.make_node("SwiGLU", ["a", "b"], ["g"], alpha=0.5)], [vi("a", f, [4]), vi("b", f, [4])], [vi("m", f, [4]), vi("g", f, [4])], opset=28)
+# Sequences that the run gives: of vectors, of matrices, and an optional one; positions and sizes come with them.
+seq = lambda name, shape: h.make_value_info(name, h.make_sequence_type_proto(h.make_tensor_type_proto(f, shape)))
+maybe = lambda name, inner: h.make_value_info(name, h.make_optional_type_proto(inner))
+floats = lambda shape: h.make_tensor_type_proto(f, shape)
+model("sequences", [h.make_node("SequenceInsert", ["xs", "x", "at"], ["longer"]), h.make_node("SequenceErase", ["xs", "at"], ["shorter"]), h.make_node("SequenceAt", ["xs", "last"], ["item"]),
+    h.make_node("SequenceLength", ["longer"], ["count"]), h.make_node("ConcatFromSequence", ["longer"], ["joined"], axis=0), h.make_node("SplitToSequence", ["joined", "sizes"], ["parts"])],
+    [seq("xs", ["n"]), vi("x", f, ["k"]), vi("at", T.INT64, []), vi("sizes", T.INT64, [])],
+    [seq("longer", None), seq("shorter", None), vi("item", f, None), vi("count", T.INT64, []), vi("joined", f, None), seq("parts", None)], [nh.from_array(np.array(-1, np.int64), "last")])
+turn = h.make_graph([h.make_node("Transpose", ["i"], ["o"], perm=[1, 0]), h.make_node("Add", ["i", "v"], ["p"])], "turn", [vi("i", f, ["h", "w"])], [vi("o", f, ["w", "h"]), vi("p", f, ["h", "w"])])
+turn.input.append(vi("v", f, []))
+model("matrices", [h.make_node("SequenceMap", ["xs", "more"], ["turned", "moved"], body=turn), h.make_node("ConcatFromSequence", ["xs"], ["side_by_side"], axis=1)],
+    [seq("xs", ["h", "w"]), vi("more", f, [])], [seq("turned", ["w", "h"]), seq("moved", ["h", "w"]), vi("side_by_side", f, ["h", "all"])])
+given = h.make_graph([h.make_node("OptionalGetElement", ["hint"], ["got"])], "given", [], [seq("got", None)])
+made = h.make_graph([h.make_node("SequenceConstruct", ["x", "x"], ["twice"])], "made", [], [seq("twice", None)])
+model("optionals", [h.make_node("OptionalHasElement", ["hint"], ["has"]), h.make_node("If", ["has"], ["y"], then_branch=given, else_branch=made),
+    h.make_node("OptionalHasElement", ["one"], ["has_one"]), h.make_node("Identity", ["hint"], ["same"])],
+    [maybe("hint", h.make_sequence_type_proto(floats(None))), maybe("one", floats([2])), vi("x", f, [2])],
+    [seq("y", None), vi("has_one", T.BOOL, []), maybe("same", h.make_sequence_type_proto(floats(None)))], opset=18)
+# Newer attentions and a count of words; what onnx.reference makes of them is in attentions.npz.
+draw = lambda *shape: (r.integers(-16, 17, shape) / 16).astype(np.float32)
+cap = h.make_graph([h.make_node("Tanh", ["s"], ["t"])], "cap", [vi("s", f, None)], [vi("t", f, None)])
+halve = h.make_graph([h.make_node("Mul", ["p", "half"], ["q"])], "halve", [vi("p", f, None)], [vi("q", f, None)], [nh.from_array(np.array(0.5, np.float32), "half")])
+attentions = model("attentions", [h.make_node("LinearAttention", ["q", "k", "v", "", "decay", "rate"], ["linear", "state"], q_num_heads=4, kv_num_heads=2),
+    h.make_node("LinearAttention", ["q", "k", "v", "state"], ["again", "state2"], q_num_heads=4, kv_num_heads=2, update_rule="linear", scale=0.25),
+    h.make_node("FlexAttention", ["fq", "fk", "fv"], ["flex"], domain="ai.onnx.preview", score_mod=cap, prob_mod=halve)],
+    [vi("q", f, ["b", "t", 12]), vi("k", f, ["b", "t", 6]), vi("v", f, ["b", "t", 4]), vi("decay", f, ["b", "t", 6]), vi("rate", f, ["b", "t", 1]),
+     vi("fq", f, [1, 4, 3, 2]), vi("fk", f, [1, 2, 5, 2]), vi("fv", f, [1, 2, 5, 3])],
+    [vi("linear", f, None), vi("state", f, None), vi("again", f, None), vi("state2", f, None), vi("flex", f, None)], opset=27, opsets=[h.make_opsetid("ai.onnx.preview", 1)])
+from onnx.reference import ReferenceEvaluator
+fed = dict(q=draw(2, 5, 12), k=draw(2, 5, 6), v=draw(2, 5, 4), decay=draw(2, 5, 6) - 1, rate=draw(2, 5, 1), fq=draw(1, 4, 3, 2), fk=draw(1, 2, 5, 2), fv=draw(1, 2, 5, 3))
+linear = model("attentions_linear", list(attentions.graph.node[:2]), list(attentions.graph.input[:5]), list(attentions.graph.output[:4]), opset=27)
+(out / "attentions_linear.onnx").unlink()
+answers = dict(zip(["linear", "state", "again", "state2"], ReferenceEvaluator(linear).run(None, {k: fed[k] for k in "qkv"} | {k: fed[k] for k in ("decay", "rate")})))
+scores = np.tanh(fed["fq"] @ np.repeat(fed["fk"], 2, 1).transpose(0, 1, 3, 2) / np.sqrt(np.float32(2)))
+answers["flex"] = (0.5 * np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)) @ np.repeat(fed["fv"], 2, 1)
+np.savez(out / "attentions.npz", **fed, **answers)
+model("ngrams", [h.make_node("TfIdfVectorizer", ["words"], ["y"], mode="TFIDF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0, 2], ngram_indexes=[2, 0, 1, 3],
+    weights=[1.0, 2.0, 0.5, 4.0], pool_strings=["a", "b", "a", "b", "b", "c"])], [vi("words", T.STRING, ["n", "k"])], [vi("y", f, None)], opset=17)
+# Trees whose leaves have a table of their own: is x[0] <= 1.5, or one of 4, 5, 7; and x[1] > 0.
+tensor = lambda values, kind=np.float32: nh.from_array(np.array(values, kind))
+forest = lambda name, **more: h.make_node("TreeEnsemble", ["x"], ["y"], name="odd", domain="ai.onnx.ml", **(dict(n_targets=2, tree_roots=[0, 2], nodes_featureids=[0, 0, 1], nodes_modes=tensor([0, 6, 3], np.uint8),
+    nodes_splits=tensor([1.5, 0, 0]), nodes_truenodeids=[0, 1, 3], nodes_trueleafs=[1, 1, 1], nodes_falsenodeids=[1, 2, 4], nodes_falseleafs=[0, 1, 1], membership_values=tensor([4, 5, 7, np.nan]),
+    leaf_targetids=[0, 0, 0, 1, 1], leaf_weights=tensor([1, 2, 3, 10, 20])) | more))
+ml5 = h.make_opsetid("ai.onnx.ml", 5)
+model("forest", [forest("forest")], [vi("x", f, ["n", 2])], [vi("y", f, ["n", 2])], opsets=[ml5])
+for name, more in {"forest_circle": dict(nodes_falsenodeids=[0, 2, 4]), "forest_leaf": dict(nodes_truenodeids=[9, 1, 3]), "forest_root": dict(tree_roots=[7]), "forest_members": dict(membership_values=tensor([np.nan]))}.items():
+    model(f"odd_{name}", [forest(name, **more)], [vi("x", f, ["n", 2])], [vi("y", f, ["n", 2])], opsets=[ml5])
+# Means whose windows reach over a border, of sizes that only the run knows; the mel scale; a scan of a batch.
+model("open_means", [h.make_node("AveragePool", ["x"], [y], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=c, count_include_pad=p) for y, c, p in (("a", 0, 0), ("b", 1, 0), ("c", 1, 1))],
+    [vi("x", f, [1, 1, "h", "w"])], [vi(y, f, None) for y in "abc"], opset=19)
+model("mel", [h.make_node("MelWeightMatrix", ["bands", "length", "rate", "low", "high"], ["y"])], [vi("bands", T.INT32, []), vi("length", T.INT32, []), vi("rate", T.INT32, []), vi("low", f, []), vi("high", f, [])], [vi("y", f, None)], opset=17)
+row = h.make_graph([h.make_node("Add", ["s", "x"], ["next"]), h.make_node("Identity", ["next"], ["seen"])], "row", [vi("s", f, [2]), vi("x", f, [2])], [vi("next", f, [2]), vi("seen", f, [2])])
+model("batch_scan", [h.make_node("Scan", ["", "s", "x"], ["last", "all"], num_scan_inputs=1, body=row, directions=[1])], [vi("s", f, [2, 2]), vi("x", f, [2, 3, 2])], [vi("last", f, [2, 2]), vi("all", f, [2, 3, 2])], opset=8)
