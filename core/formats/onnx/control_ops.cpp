@@ -37,6 +37,8 @@ Passage passage_of(OnnxBlock& b, std::initializer_list<const OnnxValue*> values)
     if (!p.sequence || !v->sequence) continue;
     const OnnxSequence& s = *v->sequence;
     const bool first = p.type == DType::kInvalid;
+    if (!first && s.type != DType::kInvalid && s.type != p.type)
+      b.fail(cat("sequences of ", dtype_name(p.type), " and of ", dtype_name(s.type)));
     p.given |= s.given.node != kNoNode;
     p.optional_tensor |= s.optional_tensor;
     p.element = first || p.element == s.element ? s.element : Shape::unknown();

@@ -139,6 +139,7 @@ void read_onnx_type(WireContext& w, std::string_view message, OnnxValueInfo& inf
     if (!sequence && !r.is(number(proto::kOnnxTypeFields, "optional_type"), WireType::kBytes)) continue;
     const std::string_view element = proto::text_field(r.bytes(), 1);
     if (depth < proto::kMaxDepth) read_onnx_type(w, element, info, depth + 1);
+    if (sequence && info.kind != Kind::kTensor) info.type = DType::kInvalid;  // of sequences, or maps
     if (sequence) info.kind = Kind::kSequence;
     info.optional = !sequence;
   }

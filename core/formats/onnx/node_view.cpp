@@ -20,6 +20,7 @@ OnnxNodeView::OnnxNodeView(OnnxFrame& frame, const OnnxNode& node, const OnnxOps
 Endpoint OnnxNodeView::input(size_t i) {
   if (failed_) return {};
   if (!has(i)) return fail(cat("input ", i, " is missing"));
+  if (is_sequence(i)) return fail(cat("input ", i, " is a sequence; wanted a tensor"));
   const Endpoint e = frame_.find(node_.inputs[i]);
   if (e.node == kNoNode && frame_.all().w.c.problems.empty())
     return fail(cat("no tensor is named '", node_.inputs[i], "'"));

@@ -54,11 +54,19 @@ Shape common_element(OnnxBlock& b, const OnnxSequence& s, Endpoint e) {
   return none || s.element == b.shape(e) ? b.shape(e) : Shape::unknown();
 }
 
+bool is_of_type(OnnxBlock& b, const OnnxSequence& s, Endpoint e) {
+  if (b.failed() || b.type(e) == s.type) return !b.failed();
+  return b.fail(cat("a tensor of ", dtype_name(b.type(e)), " in a sequence of ", dtype_name(s.type))), false;
+}
+
 Endpoints sequence_construct(OnnxBlock& b) {
   OnnxSequence s{.tensors = b.inputs()};
   if (s.tensors.empty()) return {b.fail("no tensors")};
   s.type = b.type(s.tensors[0]), s.element = b.shape(s.tensors[0]);
-  for (Endpoint e : s.tensors) s.element = common_element(b, s, e);
+  for (Endpoint e : s.tensors) {
+    if (!is_of_type(b, s, e)) return {Endpoint{}};
+    s.element = common_element(b, s, e);
+  }
   b.make_sequence(std::move(s));
   return {};
 }
@@ -75,7 +83,7 @@ Endpoints sequence_insert(OnnxBlock& b) {
   const Endpoint tensor = b.input(1);
   if (b.failed()) return {};
   s.element = common_element(b, s, tensor);
-  if (!s.is_list() && s.tensors.empty()) s.type = b.type(tensor);
+  if (!is_of_type(b, s, tensor)) return {Endpoint{}};
   if (is_fixed(b, s, 2)) {
     const size_t n = s.tensors.size();
     const std::optional<size_t> at = sequence_place(b, 2, n, n, n);

@@ -208,3 +208,9 @@ model("open_means", [h.make_node("AveragePool", ["x"], [y], kernel_shape=[3, 3],
 model("mel", [h.make_node("MelWeightMatrix", ["bands", "length", "rate", "low", "high"], ["y"])], [vi("bands", T.INT32, []), vi("length", T.INT32, []), vi("rate", T.INT32, []), vi("low", f, []), vi("high", f, [])], [vi("y", f, None)], opset=17)
 row = h.make_graph([h.make_node("Add", ["s", "x"], ["next"]), h.make_node("Identity", ["next"], ["seen"])], "row", [vi("s", f, [2]), vi("x", f, [2])], [vi("next", f, [2]), vi("seen", f, [2])])
 model("batch_scan", [h.make_node("Scan", ["", "s", "x"], ["last", "all"], num_scan_inputs=1, body=row, directions=[1])], [vi("s", f, [2, 2]), vi("x", f, [2, 3, 2])], [vi("last", f, [2, 2]), vi("all", f, [2, 3, 2])], opset=8)
+# Sequences that there cannot be, or that are not read.
+model("odd_sequence_mixed", [h.make_node("Cast", ["x"], ["i"], to=T.INT64), h.make_node("SequenceConstruct", ["x", "i"], ["y"])], [vi("x", f, [2])], [seq("y", None)])
+model("odd_sequence_types", [h.make_node("If", ["c"], ["y"], then_branch=h.make_graph([h.make_node("SequenceEmpty", [], ["a"], dtype=T.INT64)], "then", [], [seq("a", None)]),
+    else_branch=h.make_graph([h.make_node("SequenceConstruct", ["x"], ["b"])], "else", [], [seq("b", None)]))], [vi("x", f, [2]), vi("c", T.BOOL, [])], [seq("y", None)])
+model("odd_sequence_nested", [h.make_node("Identity", ["x"], ["y"])], [h.make_value_info("x", h.make_sequence_type_proto(h.make_sequence_type_proto(floats([2]))))], [vi("y", f, None)])
+model("odd_sequence_is_none", [h.make_node("Relu", ["x"], ["y"])], [seq("x", [2])], [vi("y", f, None)])
