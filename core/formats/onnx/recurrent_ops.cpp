@@ -265,19 +265,45 @@ Endpoints recurrent(OnnxBlock& b, const RecurrentNode& node) {
   return node.gates == 4 ? Endpoints{y, y_h, y_c} : Endpoints{y, y_h};
 }
 
+Endpoints lstm(OnnxBlock& b) { return recurrent(b, {lstm_step, 4, "Sigmoid Tanh Tanh"}); }
+
+/// Of com.microsoft: an LSTM whose weights are bytes, [directions, size, gates], with a scale and a zero point for each
+/// direction or each of its gates' rows. Reals are made of them; input and states stay what they are.
+Endpoints lstm_of_bytes(OnnxBlock& b) {
+  const auto reals = [&](size_t weights, size_t scale) {
+    const auto real = [&](Endpoint e) { return b.cast(e, DType::kFloat); };
+    const auto beside = [&](size_t input) {
+      const Endpoint e = real(b.input(input));
+      return b.rank(e) == 2 ? b.expand(e, 1) : b.reshape(e, {-1, 1, 1});
+    };
+    const Endpoint moved = b.sub(real(b.input(weights)), beside(scale + 1));
+    return b.transpose(b.mul(moved, beside(scale)), {0, 2, 1});
+  };
+  if (b.num_inputs() != 12) return {b.fail("wanted 12 inputs")};
+  const Endpoint w = reals(1, 8), r = reals(2, 10);
+  if (b.failed()) return {};
+  OnnxFrame inner(b.frame().all(), b.frame().body(), &b.frame(), b.frame().prefix());
+  OnnxNode plain = b.node();
+  plain.inputs.resize(8);
+  plain.inputs[1] = "weights of the input", plain.inputs[2] = "weights of the state";
+  inner.bind(plain.inputs[1], w), inner.bind(plain.inputs[2], r);
+  OnnxBlock layer(inner, plain, b.opsets(), b.prefix());
+  Endpoints made = lstm(layer);
+  if (layer.failed()) b.stop();
+  return made;
+}
+
 constexpr OnnxOp kRecurrentOps[] = {
     {"GRU", 3,
      [](OnnxBlock& b) {
        return recurrent(b, {gru_step, 3, "Sigmoid Tanh"});
      }},
-    {"LSTM", 1,
-     [](OnnxBlock& b) {
-       return recurrent(b, {lstm_step, 4, "Sigmoid Tanh Tanh"});
-     }},
+    {"LSTM", 1, lstm},
     {"RNN", 1,
      [](OnnxBlock& b) {
        return recurrent(b, {rnn_step, 1, "Tanh"});
      }},
+    {"com.microsoft.DynamicQuantizeLSTM", 1, lstm_of_bytes},
 };
 
 }  // namespace

@@ -214,3 +214,9 @@ model("odd_sequence_types", [h.make_node("If", ["c"], ["y"], then_branch=h.make_
     else_branch=h.make_graph([h.make_node("SequenceConstruct", ["x"], ["b"])], "else", [], [seq("b", None)]))], [vi("x", f, [2]), vi("c", T.BOOL, [])], [seq("y", None)])
 model("odd_sequence_nested", [h.make_node("Identity", ["x"], ["y"])], [h.make_value_info("x", h.make_sequence_type_proto(h.make_sequence_type_proto(floats([2]))))], [vi("y", f, None)])
 model("odd_sequence_is_none", [h.make_node("Relu", ["x"], ["y"])], [seq("x", [2])], [vi("y", f, None)])
+# An LSTM of bytes, as ONNX Runtime's quantizer writes it: both directions, a scale for each in W, for each row of gates in R.
+small = lambda kind, *s: r.integers(*((0, 256) if kind == np.uint8 else (-128, 128)), s).astype(kind)
+lstm_parts = {"W": small(np.int8, 2, 3, 8), "R": small(np.int8, 2, 2, 8), "B": draw(2, 16), "Ws": np.array([0.01, 0.02], np.float32), "Wz": np.array([3, -2], np.int8),
+    "Rs": (r.integers(1, 9, (2, 8)) / 512).astype(np.float32), "Rz": small(np.int8, 2, 8)}
+model("lstm_of_bytes", [h.make_node("DynamicQuantizeLSTM", ["x", "W", "R", "B", "", "", "", "", "Ws", "Wz", "Rs", "Rz"], ["y"], domain="com.microsoft", hidden_size=2, direction="bidirectional")],
+    [vi("x", f, ["t", "b", 3])], [vi("y", f, None)], [nh.from_array(v, k) for k, v in lstm_parts.items()], opset=17, opsets=[h.make_opsetid("com.microsoft", 1)])
