@@ -82,6 +82,7 @@ Status MasterSession::register_all(const message::SessionRequest& request, const
     const std::shared_ptr<Peer> peer = members_[i].peer;
     peer->send(message::method::kRegister, body, [this, step, i, peer](const Answer& answer) {
       keep(members_[i]);  // at once, and whatever became of it: this is how the task hears that it is not needed
+      hear_losses(watch_, id_, peer);
       Result<SessionReply> reply = reply_of(*peer, answer);
       const Status status = reply.ok() ? reply->status.status() : reply.take_status();
       if (!status.ok()) step->outcome.failed(is_peer_loss(status) ? std::string() : peer->name(), status);
@@ -92,6 +93,7 @@ Status MasterSession::register_all(const message::SessionRequest& request, const
   Result<std::shared_ptr<TaskSession>> made = own();
   if (made.ok()) {
     own_ = made.take();
+    hear_losses(watch_, own_);
     step->replies[0] = own_->reply(ok_status());
   } else {
     step->outcome.failed({}, made.status());
@@ -114,6 +116,35 @@ void MasterSession::keep(Member& member) {
                                      });
 }
 
+void MasterSession::hear_losses(const std::shared_ptr<Watch>& watch, uint64_t session,
+                                const std::shared_ptr<Peer>& peer) {
+  Result<std::string> body = message::write(message::SessionId{session});
+  peer->send(message::method::kLosses, body.take(), [watch, session, peer](const Answer& answer) {
+    if (answer.code != 0) return;  // what keeps the session hears of it
+    const Result<message::LossMessage> loss = message::read<message::LossMessage>(answer.body);
+    if (!loss.ok() || loss->why.code == 0) return;
+    {
+      std::lock_guard lock(watch->mutex);
+      if (!watch->session) return;
+      watch->session->lost(loss->step, loss->why.status());
+    }
+    hear_losses(watch, session, peer);
+  });
+}
+
+void MasterSession::hear_losses(const std::shared_ptr<Watch>& watch, const std::shared_ptr<TaskSession>& own) {
+  const std::weak_ptr<TaskSession> kept = own;
+  own->traffic().losses->next(nullptr, [watch, kept](uint64_t step, const Status& why) {
+    if (why.ok()) return;
+    {
+      std::lock_guard lock(watch->mutex);
+      if (!watch->session) return;
+      watch->session->lost(step, why);
+    }
+    if (const auto session = kept.lock()) hear_losses(watch, session);
+  });
+}
+
 void MasterSession::lost(const Status& status) {
   std::shared_ptr<Step> step;
   {
@@ -130,7 +161,7 @@ void MasterSession::lost(uint64_t number, const Status& why) {
     step = current_;
   }
   if (!step || step->number != number) return;
-  step->outcome.lost(why);
+  step->failed({}, why, why.code() == Code::kAborted);
   abort(number);
 }
 

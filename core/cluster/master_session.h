@@ -31,8 +31,6 @@ class MasterSession {
   message::TraceReply trace();
   /// Ends the running step on all tasks: nobody waits for it any longer. Any thread, at once.
   void interrupt();
-  /// The same, because a task has lost what it sent in this step, or its receiver. Any thread.
-  void lost(uint64_t step, const Status& why);
   /// The same, because this task ends. No other step begins.
   void shut_down();
 
@@ -54,8 +52,13 @@ class MasterSession {
   Status register_all(const message::SessionRequest& request, const Peers& peers,
                       const std::function<Result<std::shared_ptr<TaskSession>>()>& own);
   void keep(Member& member);
+  /// Hears of what the task loses, as long as there is a session.
+  static void hear_losses(const std::shared_ptr<Watch>& watch, uint64_t session, const std::shared_ptr<Peer>& peer);
+  static void hear_losses(const std::shared_ptr<Watch>& watch, const std::shared_ptr<TaskSession>& own);
   /// A task is gone. It may have answered that its part of the running step is done, and pieces of it never come.
   void lost(const Status& status);
+  /// A task has lost what it sent in this step, or its receiver: nobody waits for it any longer.
+  void lost(uint64_t step, const Status& why);
   Status agreed() const;
   message::SessionReply sum(const Status& status);
   /// Asks the other tasks with `request`, does the master's own part, and waits for all. `counted`: whoever is lost is

@@ -14,7 +14,7 @@
 namespace emplace::message {
 
 /// Tasks of other numbers are refused.
-inline constexpr int kProtocol = 6;
+inline constexpr int kProtocol = 7;
 
 /// Of a tensor between tasks: one that has more goes in several messages. What was just copied into a message is still
 /// in the processor's memory when it is sent, and the first part arrives while the next is copied.
@@ -37,6 +37,8 @@ inline constexpr char kPlanPart[] = "/emplace.Worker/PlanGraph";   // PlanCall -
 inline constexpr char kPush[] = "/emplace.Worker/Exchange";
 inline constexpr char kAbort[] = "/emplace.Worker/Abort";  // StepCall -> Empty
 inline constexpr char kKeep[] = "/emplace.Worker/Keep";    // as Hold, of a task's part of a session
+/// SessionId -> LossMessage: once the task has lost something that it sent in a step, or, empty, when the session ends.
+inline constexpr char kLosses[] = "/emplace.Worker/Losses";
 inline constexpr char kTaskVariable[] = "/emplace.Worker/Variables";
 /// The service whose requests whoever started the server answers.
 inline constexpr char kCluster[] = "/emplace.Cluster/";
@@ -273,12 +275,22 @@ struct StepCall {
   std::vector<Tensor> feeds;          // for the master, whose they are; others take those of the plan
   std::vector<RandomMessage> random;  // from where nodes draw, before the step
   bool traced = false;
-  StatusMessage cause;  // of an Abort: what a task has lost
 
   template <class F>
   void fields(F& field) {
     field(1, session), field(2, step), field(3, kind), field(4, nodes), field(5, callable), field(6, plan);
-    field(7, feeds), field(8, random), field(9, traced), field(10, cause);
+    field(7, feeds), field(8, random), field(9, traced);
+  }
+};
+
+/// What a task has lost; code 0: nothing, and nothing will follow.
+struct LossMessage {
+  uint64_t step = 0;
+  StatusMessage why;
+
+  template <class F>
+  void fields(F& field) {
+    field(1, step), field(2, why);
   }
 };
 

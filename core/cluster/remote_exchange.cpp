@@ -7,33 +7,14 @@
 #include "core/cluster/mpi_transport.h"
 
 namespace emplace {
-namespace {
-
-/// Ends the step on all tasks, even if this one has done its part. What the master itself loses, it hears of by what
-/// keeps the session.
-Outbox::Lost tell_master(uint64_t session, std::shared_ptr<Peer> master) {
-  return [session, master = std::move(master)](uint64_t step, const Status& why) {
-    if (!master) return;
-    message::StepCall call;
-    call.session = session, call.step = step, call.cause = message::StatusMessage::of(why);
-    Result<std::string> body = message::write(call);
-    if (body.ok()) master->send(message::method::kAbort, body.take(), [](const Answer&) {});
-  };
-}
-
-}  // namespace
 
 RemoteExchange::RemoteExchange(uint64_t session, const TaskMap& tasks, TaskId self, const Peers& peers, Inbox& inbox,
-                               std::function<void()> taken)
+                               std::function<void()> taken, const Outbox::Lost& lost)
     : names_(tasks.names), inbox_(inbox), taken_(std::move(taken)) {
-  const auto peer_of = [&](TaskId task) {
-    const auto found = peers.find(tasks.names[task]);
-    return found == peers.end() || task == self ? nullptr : found->second;
-  };
-  const Outbox::Lost lost = tell_master(session, peer_of(0));
   for (TaskId task = 0; task < tasks.size(); ++task) {
-    const std::shared_ptr<Peer> peer = peer_of(task);
-    outboxes_.push_back(peer ? std::make_shared<Outbox>(session, self, peer, lost) : nullptr);
+    const auto found = peers.find(tasks.names[task]);
+    const bool is_peer = found != peers.end() && task != self;
+    outboxes_.push_back(is_peer ? std::make_shared<Outbox>(session, self, found->second, lost) : nullptr);
   }
 }
 

@@ -21,9 +21,9 @@ using Peers = std::map<std::string, std::shared_ptr<Peer>>;
 class RemoteExchange final : public Exchange {
  public:
   /// `tasks`: as the session's device set has them, the master first. `taken`: called after a piece was taken from the
-  /// inbox.
+  /// inbox. `lost`: what was sent, and will not arrive; see Outbox.
   RemoteExchange(uint64_t session, const TaskMap& tasks, TaskId self, const Peers& peers, Inbox& inbox,
-                 std::function<void()> taken);
+                 std::function<void()> taken, const Outbox::Lost& lost);
 
   /// Rounds go by collectives from now on, if the session's tasks are all ranks of the job. Before the first step.
   void use_collectives(MessagePassing& ranks, const TaskMap& tasks, TaskId self, const Peers& peers);

@@ -56,6 +56,18 @@ Answer of_session(const std::string& body, const Find& find, const Act& act) {
   return session ? answer_with(act(*session, call.take())) : no_session();
 }
 
+/// Answered with what the session loses, which `find` finds.
+template <class Find>
+void await_loss(IncomingRequest* request, const Find& find) {
+  const Result<message::SessionId> id = message::read<message::SessionId>(request->body());
+  if (!id.ok()) return request->answer(answer_of(id.status()));
+  const auto session = find(id->session);
+  if (!session) return request->answer(no_session());
+  session->traffic().losses->next(request, [request](uint64_t step, const Status& why) {
+    request->answer(answer_with(message::LossMessage{step, StatusMessage::of(why)}));
+  });
+}
+
 /// Of another task, asked for now.
 Result<TaskStatus> status_of(Peer& peer, double dead_after_s) {
   const Answer answer = peer.ask(method::kGetStatus, {}, nullptr, 2);
@@ -151,6 +163,7 @@ void TaskServer::handle(IncomingRequest* request) {
   if (name == method::kGetStatus) return request->answer(answer_with(status()));
   if (name == method::kClock) return request->answer(answer_with(message::ClockReply{steady_now_ns()}));
   if (name == method::kHold || name == method::kKeep) return hold(request, name == method::kHold);
+  if (name == method::kLosses) return await_loss(request, [this](uint64_t session) { return find(session); });
   const auto off = std::make_shared<std::atomic<bool>>(false);
   {
     std::lock_guard lock(mutex_);
@@ -228,15 +241,17 @@ void TaskServer::called_off(IncomingRequest* request) {
     }
   }
   if (master) master->interrupt();
-  // What keeps a session, or waits for room in an inbox: answered and let go of on another thread, which may wait.
-  threads_.start([this, request, is_push = request->method() == method::kPush] {
+  // What keeps a session, or waits for room in an inbox or for a loss: answered and let go of on another thread, which
+  // may wait.
+  const bool is_of_part = request->method() == method::kPush || request->method() == method::kLosses;
+  threads_.start([this, request, is_of_part] {
     const auto held = holds_.remove(request);
-    std::map<uint64_t, std::shared_ptr<TaskSession>> receivers;
-    if (is_push) {
+    std::map<uint64_t, std::shared_ptr<TaskSession>> parts;
+    if (is_of_part) {
       std::lock_guard lock(mutex_);
-      receivers = sessions_;
+      parts = sessions_;
     }
-    for (const auto& [id, session] : receivers) session->intake().let_go(request);
+    for (const auto& [id, session] : parts) session->traffic().let_go(request);
     if (!held) return;
     close(*held);
     request->answer({});
@@ -393,16 +408,14 @@ void TaskServer::take_push(IncomingRequest* request) {
                           std::any_of(push->chunks.begin(), push->chunks.end(), of_loop);
   const uint64_t step = push->step;
   const uint32_t from = push->from;
-  if (const Status status = session->intake().take(push.take()); !status.ok())
+  if (const Status status = session->traffic().intake.take(push.take()); !status.ok())
     return request->answer(answer_of(status));
-  session->intake().answer(request, step, from, is_of_loop);
+  session->traffic().intake.answer(request, step, from, is_of_loop);
 }
 
 Answer TaskServer::abort_step(const std::string& body) {
   const Result<message::StepCall> call = message::read<message::StepCall>(body);
   if (!call.ok()) return answer_of(call.status());
-  if (const auto master = find_master(call->session); master && call->cause.code != 0)
-    master->lost(call->step, call->cause.status());
   if (const auto session = find(call->session)) session->abort(call->step);
   return {};
 }

@@ -91,10 +91,11 @@ Result<std::shared_ptr<TaskSession>> TaskSession::create(const SessionRequest& r
   RETURN_IF_ERROR(made->load(request));
   RETURN_IF_ERROR(made->set_devices(request, self, own));
   const TaskMap tasks(made->cluster_);
-  made->intake_ = std::make_unique<PieceIntake>(tasks.names.size());
-  made->exchange_ =
-      std::make_unique<RemoteExchange>(request.session, tasks, tasks.find(self), peers, made->intake_->inbox(),
-                                       [&intake = *made->intake_] { intake.taken(); });
+  made->traffic_ = std::make_unique<PieceTraffic>(tasks.names.size());
+  PieceIntake& intake = made->traffic_->intake;
+  made->exchange_ = std::make_unique<RemoteExchange>(
+      request.session, tasks, tasks.find(self), peers, intake.inbox(), [&intake] { intake.taken(); },
+      [losses = made->traffic_->losses](uint64_t step, const Status& why) { losses->tell(step, why); });
   if (collectives) made->exchange_->use_collectives(*collectives, tasks, tasks.find(self), peers);
   made->share_ = std::make_unique<TaskShare>(made->cluster_, tasks.find(self), *made->exchange_);
   made->share_->collective_id = request.collective_id;
@@ -206,14 +207,14 @@ SessionReply TaskSession::run(const message::StepCall& call) {
   stop_ = false;
   Status status;
   if (closed_) status = Status(Code::kCancelled, "the session is closed");
-  if (intake_->inbox().aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
+  if (traffic_->intake.inbox().aborted(call.step)) status = Status(Code::kCancelled, "the step failed on another task");
   if (status.ok()) status = run_part(call, outputs);
   exchange_->flush();
   if (status.ok()) exchange_->finish(stop_);
   if (const Status unsent = exchange_->failure(); !unsent.ok()) status = unsent.at_node(status.node());
   if (closed_ && status.code() == Code::kCancelled)
     status = Status(Code::kAborted, "task is shutting down").blamed(kBlamePeer);
-  intake_->end(call.step);
+  traffic_->intake.end(call.step);
   runs_ = false;
   SessionReply made = reply(status);
   if (status.ok()) made.outputs = std::move(outputs);
@@ -241,7 +242,7 @@ Status TaskSession::run_part(const message::StepCall& call, std::vector<Tensor>&
 SessionReply TaskSession::plan(const message::PlanCall& call) {
   std::lock_guard lock(running_);
   SessionReply made = reply(closed_ ? Status(Code::kCancelled, "the session is closed") : plan_callable(call));
-  intake_->end(call.step);
+  traffic_->intake.end(call.step);
   return made;
 }
 
@@ -291,7 +292,7 @@ message::TaskTrace TaskSession::take_trace() {
 }
 
 void TaskSession::abort(uint64_t step) {
-  intake_->inbox().abort(step);
+  traffic_->intake.inbox().abort(step);
   if (step_ > step) return;
   stop_ = true;
   // Who waits for a GPU that is lost would wait for good.
@@ -301,7 +302,7 @@ void TaskSession::abort(uint64_t step) {
 void TaskSession::close() {
   closed_ = true;
   abort(UINT64_MAX);
-  intake_->close();
+  traffic_->close();
 }
 
 bool TaskSession::on_this_task(NodeId node) const { return share_->tasks.of[placement_.device(node)] == share_->task; }

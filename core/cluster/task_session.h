@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster/piece_intake.h"
+#include "core/cluster/piece_traffic.h"
 #include "core/cluster/protocol.h"
 #include "core/cluster/remote_exchange.h"
 #include "core/formats/checkpoint/graph_checkpoints.h"
@@ -42,8 +42,8 @@ class TaskSession {
   bool runs() const { return runs_; }
   /// What the traced steps did since the last call.
   message::TaskTrace take_trace();
-  /// What other tasks push. Any thread.
-  PieceIntake& intake() { return *intake_; }
+  /// What other tasks push, and what this one pushed and was lost. Any thread.
+  PieceTraffic& traffic() { return *traffic_; }
   void abort(uint64_t step);
   /// No step begins any longer, and the one that runs ends.
   void close();
@@ -67,7 +67,7 @@ class TaskSession {
   std::unique_ptr<GraphFile> file_;
   DeviceSet cluster_, own_;
   Placement placement_;
-  std::unique_ptr<PieceIntake> intake_;
+  std::unique_ptr<PieceTraffic> traffic_;
   std::unique_ptr<RemoteExchange> exchange_;
   std::unique_ptr<TaskShare> share_;
   std::unique_ptr<GraphCheckpoints> checkpoints_;
