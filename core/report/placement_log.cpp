@@ -19,14 +19,24 @@ int64_t num_tasks_used(const TaskMap& tasks, const std::vector<int64_t>& nodes) 
   return std::count(used.begin(), used.end(), 1);
 }
 
-/// Of the copies, those from task to task, and their bytes where they are known.
-std::pair<int64_t, int64_t> over_network(const TaskMap& tasks, const CopyPlan& copies) {
-  int64_t count = 0, bytes = 0;
+/// Copies that each step makes between devices, and of these those between tasks.
+struct CopyCounts {
+  int64_t all = 0, unknown = 0, bytes = 0;
+  int64_t over_network = 0, network_bytes = 0;
+};
+
+/// `ran`: without constants of other tasks, which are made where they are read.
+CopyCounts count_copies(const Graph& graph, const TaskMap& tasks, const CopyPlan& copies, bool ran) {
+  CopyCounts found;
   for (const Copy& c : copies.copies) {
-    if (c.control || c.inside || tasks.of[c.from] == tasks.of[c.to]) continue;
-    ++count, bytes += c.bytes.value_or(0);
+    if (c.control || c.inside) continue;
+    const bool is_to_task = tasks.of[c.from] != tasks.of[c.to];
+    if (ran && is_to_task && graph.traits(c.tensor.node).constant) continue;
+    ++found.all;
+    found.unknown += c.bytes ? 0 : 1, found.bytes += c.bytes.value_or(0);
+    if (is_to_task) ++found.over_network, found.network_bytes += c.bytes.value_or(0);
   }
-  return {count, bytes};
+  return found;
 }
 
 }  // namespace
@@ -52,12 +62,10 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
 namespace {
 
 /// "8 B and 4 of unknown size".
-std::string copied_text(const CopyPlan& copies, std::optional<int64_t> bytes_seen) {
+std::string copied_text(const CopyCounts& counts, std::optional<int64_t> bytes_seen) {
   if (bytes_seen) return size_text(*bytes_seen);
-  const auto unknown = std::count_if(copies.copies.begin(), copies.copies.end(),
-                                     [](const Copy& c) { return !c.inside && !c.control && !c.bytes; });
-  if (unknown == copies.num_across()) return "of unknown size";
-  return cat(size_text(copies.bytes_across()), unknown > 0 ? cat(" and ", unknown, " of unknown size") : "");
+  if (counts.unknown == counts.all) return "of unknown size";
+  return cat(size_text(counts.bytes), counts.unknown > 0 ? cat(" and ", counts.unknown, " of unknown size") : "");
 }
 
 }  // namespace
@@ -82,11 +90,11 @@ std::string placement_summary(const Graph& graph, const DeviceSet& devices, cons
     append(out, i ? ", " : ": ", short_device_name(devices, shown[i]), ' ', nodes[shown[i]]);
   }
   if (soft > 0) append(out, " | ", soft, " moved by soft placement");
-  const int64_t across = copies.num_across();
-  if (across > 0)
-    append(out, " | ", across, across == 1 ? " copy" : " copies", "/step ", copied_text(copies, bytes_seen));
-  if (const auto [count, bytes] = over_network(tasks, copies); count > 0)
-    append(out, ", ", count, " over the network ", size_text(bytes));
+  const CopyCounts counts = count_copies(graph, tasks, copies, bytes_seen.has_value());
+  if (counts.all > 0)
+    append(out, " | ", counts.all, counts.all == 1 ? " copy" : " copies", "/step ", copied_text(counts, bytes_seen));
+  if (counts.over_network > 0)
+    append(out, ", ", counts.over_network, " over the network ", size_text(counts.network_bytes));
   return out;
 }
 

@@ -19,7 +19,8 @@ std::string placement_lines(const Graph& graph, const DeviceSet& devices, const 
 
 /// "placed 412 nodes: GPU:0 380, CPU:0 32 | 2 moved by soft placement | 3 copies/step 14.2 MiB", without newline.
 /// Whoever runs the graph adds " | peak ...". `moved_beside`: nodes that moved where another graph was placed which
-/// this one was made from, or from which it will be made. `bytes_seen`: of the copies of a step that ran.
+/// this one was made from, or from which it will be made. `bytes_seen`: of the copies of a step that ran; constants of
+/// other tasks are none of these, but made where they are read.
 std::string placement_summary(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options,
                               const Placement& placement, const CopyPlan& copies, int64_t moved_beside = 0,
                               std::optional<int64_t> bytes_seen = {});
