@@ -181,8 +181,10 @@ bool GroupBuilder::ensure_compatible(NodeId source, NodeId consumer, LinkKind ki
 // --- values that live in host memory ---
 
 void GroupBuilder::limit_host_values() {
-  // Neither the placer by itself nor what looks into a called function infers types.
-  HostValues values(graph_, &graph_ == &state_.file.graph && !state_.file.library.empty());
+  const bool of_file = &graph_ == &state_.file.graph;  // else the body of a function that is looked into
+  HostValues values(graph_, !of_file                      ? TypeInference::kNone
+                            : state_.file.library.empty() ? TypeInference::kIfListsNeedIt
+                                                          : TypeInference::kAlways);
   const int cpu = state_.lists.find("CPU");
   const TypesId cpu_only = cpu < 0 ? kNoTypes : state_.lists.intern({{static_cast<uint16_t>(cpu), 0}});
   for (NodeId i = 0; i < graph_.num_nodes(); ++i) {

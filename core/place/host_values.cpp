@@ -7,9 +7,9 @@
 
 namespace emplace {
 
-HostValues::HostValues(const Graph& graph, bool infer_types)
+HostValues::HostValues(const Graph& graph, TypeInference inference)
     : graph_(graph),
-      infer_types_(infer_types),
+      inference_(inference),
       facts_(graph.types().size()),
       visited_(graph.num_nodes()),
       known_(graph.num_nodes(), -1) {}
@@ -46,12 +46,16 @@ bool HostValues::any_source_on_host(NodeId node) {
 void HostValues::infer() {
   on_host_.assign(graph_.num_nodes(), false);
   std::vector<NodeId> fresh;
+  bool lists_need_it = false;
   for (NodeId node = 0; node < graph_.num_nodes(); ++node) {
-    if (!facts(node).declares_host) continue;
+    const OpFacts& f = facts(node);
+    if (f.inferred && !f.passes_on) lists_need_it = true;
+    if (!f.declares_host) continue;
     on_host_[node] = true;
     fresh.push_back(node);
   }
-  if (fresh.empty() || !infer_types_) return;
+  if (fresh.empty() || inference_ == TypeInference::kNone) return;
+  if (inference_ == TypeInference::kIfListsNeedIt && !lists_need_it) return;
   const Consumers consumers(graph_);
   while (!fresh.empty()) {
     const NodeId source = fresh.back();

@@ -10,11 +10,17 @@
 
 namespace emplace {
 
+/// Before its placer, a Session infers the types of a graph forwards. The placer by itself does not: what an op
+/// declares reaches as far as the next node only.
+enum class TypeInference {
+  kNone,
+  kIfListsNeedIt,  // in a graph with lists that take the type of what is put in: else the placer's own answers stand
+  kAlways
+};
+
 class HostValues {
  public:
-  /// `infer_types`: as a Session, which infers types of a graph that has functions before it places it. Else what an
-  /// op declares reaches as far as the next node only.
-  HostValues(const Graph& graph, bool infer_types);
+  HostValues(const Graph& graph, TypeInference inference);
   /// Must the values that `node` handles stay in host memory? REQUIRES: `node` has an input of type variant.
   bool host_only(NodeId node);
 
@@ -34,7 +40,7 @@ class HostValues {
   ListMemory walk(NodeId node);
 
   const Graph& graph_;
-  const bool infer_types_;
+  const TypeInference inference_;
   std::vector<OpFacts> facts_;     // by type
   std::vector<uint32_t> visited_;  // by node: the last walk that came by
   std::vector<int8_t> known_;      // by node: result of nearest_list(), -1: not known
