@@ -58,6 +58,7 @@ class FusedKernel::Builder {
       k_.row_elements_ = head.context.outputs_[0].shape().dim_from_end(1);
     }
     for (InstructionId id : group_.instructions) add(id);
+    if (k_.head_) find_steps();
     if (group_.reduction != kNoInstruction) add_reduction();
     if (group_.follower != kNoInstruction) {
       BoundInstruction& b = bound_[group_.follower];
@@ -127,6 +128,29 @@ class FusedKernel::Builder {
     else
       extend(in, *step, joined, static_cast<const SteppedKernel&>(*b.kernel).chain_code());
     joiner_.made(step, out);
+    last_is_step_ = step.has_value();
+  }
+
+  // Is all that is done to the product's elements one chain of steps, whose inputs have one element for each of its, or
+  // one for each of its columns, or one for all?
+  void find_steps() {
+    if (k_.calls_.size() != 1 || !last_is_step_) return;
+    const TileCall& call = k_.calls_[0];
+    if (call.out_bytes != sizeof(float) || call.num_inputs > StepChain::kMostInputs) return;
+    for (const Input& in : k_.inputs_) {
+      if (in.is_register || (in.bytes != 0 && in.bytes != sizeof(float))) return;
+      if (in.period != 0 && in.period != k_.row_elements_) return;
+    }
+    if (!is_chain(call)) {
+      begin_chain(k_.only_step_, call);
+    }
+    k_.steps_.chain = is_chain(call) ? &k_.chains_.back() : &k_.only_step_;
+    k_.steps_.num_inputs = static_cast<int>(call.num_inputs);
+    k_.steps_.out = static_cast<float*>(call.out);
+    k_.one_for_columns_.resize(k_.inputs_.size());
+    for (size_t i = 0; i < k_.inputs_.size(); ++i) {
+      if (k_.inputs_[i].bytes == 0) k_.one_for_columns_[i].resize(static_cast<size_t>(k_.row_elements_));
+    }
   }
 
   // What an instruction reads, but for the numbers that its chain hands on; `period`: of its factors, if it has any.
@@ -153,8 +177,16 @@ class FusedKernel::Builder {
   // the kernels hand on the one that is there once for all elements, else the second: a chain hands on the other, if
   // swapped the number.
   bool is_second(ElementStep step, size_t joined, size_t other) const {
-    const bool commutes = step == ElementStep::kAdd || step == ElementStep::kMultiply;
-    return joined == 1 && !(commutes && k_.strides_[other] == 0);
+    return joined == 1 && !(commutes(step) && k_.strides_[other] == 0);
+  }
+  static bool commutes(ElementStep step) { return step == ElementStep::kAdd || step == ElementStep::kMultiply; }
+
+  // By the last instruction, of which `call` is made.
+  void begin_chain(StepChain& chain, const TileCall& call) const {
+    const ElementStep step = joiner_.last_step();
+    chain.steps[0] = {step, commutes(step) && k_.strides_[call.first_input] == 0};
+    chain.details[0] = {call.function, call.params};
+    chain.count = 1;
   }
 
   // The last call goes on with what `next` does: its inputs are already behind the call's own.
@@ -162,9 +194,7 @@ class FusedKernel::Builder {
     TileCall& call = k_.calls_.back();
     if (!is_chain(call)) {
       StepChain& begun = k_.chains_.emplace_back();
-      begun.steps[0] = {joiner_.last_step(), false};
-      begun.details[0] = {call.function, call.params};
-      begun.count = 1;
+      begin_chain(begun, call);
       call.function = chain_code;
       call.params = &begun;
     }
@@ -197,6 +227,7 @@ class FusedKernel::Builder {
   TileRegisters registers_;
   StepJoiner joiner_;
   std::unordered_map<ValueId, size_t> arriving_;  // numbers in k_.arriving_
+  bool last_is_step_ = false;
 };
 
 FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const Plan& plan,
@@ -256,12 +287,24 @@ void FusedKernel::write_repeated() {
   }
 }
 
+// To where the inputs are in this run.
+void FusedKernel::point_steps() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Input& in = inputs_[i];
+    const auto* at = static_cast<const float*>(in.data);
+    std::vector<float>& one = one_for_columns_[i];
+    if (in.bytes == 0) std::fill(one.begin(), one.end(), *at);
+    steps_.inputs[i] = {in.bytes == 0 ? one.data() : at, in.bytes != 0 && in.period == 0};
+  }
+}
+
 Status FusedKernel::run(KernelContext& c) {
   for (auto [kernel, context] : factored_) RETURN_IF_ERROR(kernel->begin_tiles(*context));
   take_arriving();
   write_repeated();
   if (head_) {
     if (follower_) follower_->begin();
+    if (steps_.chain) point_steps();
     c.row_sink_ = this;
     Status status = head_->run(c);
     c.row_sink_ = nullptr;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/op/element_step.h"
+#include "core/op/step_sink.h"
 #include "core/plan/plan.h"
 #include "core/run/bound_instruction.h"
 #include "core/run/follower.h"
@@ -16,7 +17,7 @@ namespace emplace {
 
 class FactoredKernel;  // core/op/factored_kernel.h
 
-class FusedKernel final : public Kernel, private RowSink {
+class FusedKernel final : public Kernel, private StepSink {
  public:
   /// After the memory plan. `bound` holds the tensors as bound: block addresses for what is in memory. Of `values`
   /// those are read that arrive (core/run/arrivals.h).
@@ -57,6 +58,12 @@ class FusedKernel final : public Kernel, private RowSink {
     std::vector<uint32_t> inputs, repeated;
   };
   struct Scratch;
+  /// Told of rows that have gone through all steps.
+  struct BehindSteps final : RowSink {
+    explicit BehindSteps(FusedKernel& kernel) : kernel_(kernel) {}
+    void finished(int64_t first_row, int64_t rows) override { kernel_.follower_->finished(first_row, rows); }
+    FusedKernel& kernel_;
+  };
 
   class Builder;
   void bind_single_tile();
@@ -67,6 +74,9 @@ class FusedKernel final : public Kernel, private RowSink {
   const std::byte* run_elements(Scratch& scratch, int64_t first, int64_t n);
   static const std::byte* at(const Input& in, const std::byte* registers, int64_t element);
   void finished(int64_t first_row, int64_t rows) override;
+  const ProductSteps* steps() const override { return steps_.chain ? &steps_ : nullptr; }
+  RowSink* behind_steps() override { return follower_ ? &behind_steps_ : nullptr; }
+  void point_steps();
   void* accumulator(int64_t tile) {
     return accumulators_.data() + static_cast<size_t>(tile) * reduction_.accumulator_bytes;
   }
@@ -85,6 +95,10 @@ class FusedKernel final : public Kernel, private RowSink {
   Kernel* head_ = nullptr;  // the product whose rows are taken, if any
   int64_t row_elements_ = 0;
   std::optional<Follower> follower_;  // of these rows, once all calls have seen them
+  StepChain only_step_;               // of the only call, if that is one instruction
+  ProductSteps steps_;                // the only call, if the product can do it itself; else without a chain
+  std::vector<std::vector<float>> one_for_columns_;  // by input: its only element for each column
+  BehindSteps behind_steps_{*this};
 
   BlockReduction reduction_;  // partial is null: none
   Input reduced_{};

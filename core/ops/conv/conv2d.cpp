@@ -10,6 +10,7 @@
 #include "core/ops/conv/narrow_filter_gradient.h"
 #include "core/ops/conv/narrow_input_gradient.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/kit/steps_of_product.h"
 
 namespace emplace {
 namespace {
@@ -110,7 +111,11 @@ class Conv2D final : public DescribedKernel {
         after = {&Epilogue<C>::apply, &epilogue_};
       }
     }
-    conv_.run(*c.parallel_, in, filter, out, after, c.row_sink_);
+    RowSink* sink = c.row_sink_;
+    StepsOfProduct<C> steps;
+    if (sink && !after.apply && shape_.out_c >= kEnoughForSteps) steps = StepsOfProduct<C>(sink, out);
+    if (steps) after = {&StepsOfProduct<C>::apply, &steps};
+    conv_.run(*c.parallel_, in, filter, out, after, sink);
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
   }

@@ -26,6 +26,8 @@ struct ConvAxis {
   }
   /// Each written pixel reads the one in its place.
   bool pixel_by_pixel() const { return window == 1 && step == 1 && pad == 0 && divide == 1 && in == out; }
+  /// Of what is written by what is read's stride: how many there are.
+  int64_t remainders() const { return std::min(divide, out); }
   /// Consecutive taps read consecutive pixels.
   bool side_by_side() const { return reach == 1 && divide == 1; }
   /// Pairs of a written pixel and a tap that read a pixel of the image. REQUIRES: step is 1.

@@ -8,6 +8,7 @@
 #include "core/ops/conv/image.h"
 #include "core/ops/gemm/processors.h"
 #include "core/ops/kit/shape_math.h"
+#include "core/ops/kit/steps_of_product.h"
 
 namespace emplace {
 namespace {
@@ -56,7 +57,7 @@ class DepthwiseConv final : public DescribedKernel {
     ASSIGN_OR_RETURN(const C* filter, as_compute<T>(c, c.input(1), filter_scratch));
     ASSIGN_OR_RETURN(C * out, nhwc_output<T>(c, c.output(0), layout_, out_scratch));
     if (has_epilogue()) RETURN_IF_ERROR(epilogue_.template prepare<T>(c, fused_, 2, shape_.out_c));
-    Finished finished{*this, out, c.row_sink_};
+    Finished finished(*this, out, c.row_sink_);
     depthwise_conv(*c.parallel_, row_, shape_, in, filter, out, &finished);
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
@@ -79,18 +80,27 @@ class DepthwiseConv final : public DescribedKernel {
 
   bool has_epilogue() const { return fused_.num_args() > 0 || fused_.activation != Activation::kNone; }
 
-  /// Bias and activation of pixels that are still in cache; then whoever else waits for them.
+  /// Bias and activation of pixels that are still in cache, or the steps that follow; then whoever else waits for them.
   struct Finished final : RowSink {
-    Finished(const DepthwiseConv& conv, C* pixels, RowSink* others) : kernel(conv), out(pixels), next(others) {}
+    Finished(const DepthwiseConv& conv, C* pixels, RowSink* others) : kernel(conv), out(pixels), next(others) {
+      if (next && !kernel.has_epilogue() && kernel.shape_.out_c >= kEnoughForSteps)
+        steps = StepsOfProduct<C>(next, out);
+    }
     void finished(int64_t first, int64_t pixels) override {
       const int64_t channels = kernel.shape_.out_c;
       if (kernel.has_epilogue())
         kernel.epilogue_.run(out + first * channels, static_cast<int>(pixels), channels, channels, 0);
+      for (int64_t i = 0; steps && i < pixels; i += kPixelsAtOnce) {
+        const int64_t rows = std::min(kPixelsAtOnce, pixels - i);
+        steps.run(out + (first + i) * channels, static_cast<int>(rows), channels, channels, 0);
+      }
       if (next) next->finished(first, pixels);
     }
+    static constexpr int64_t kPixelsAtOnce = 8;  // they are in L1 for all channels
     const DepthwiseConv& kernel;
     C* const out;
-    RowSink* const next;
+    RowSink* next;
+    StepsOfProduct<C> steps;
   };
 };
 

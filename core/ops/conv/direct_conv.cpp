@@ -33,6 +33,8 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
   rows_ = gemm::kernels<T>().max_rows;
   cols_ = gemm::kernels<T>().max_cols;
   panels_ = pieces_of(walk.group_out, cols_);
+  panel_size_ = cols_ * walk.taps() * walk.depth;
+  pixel_by_pixel_ = walk.pixel_by_pixel();
   const ConvAxis &v = walk.vertical, &h = walk.horizontal;
   band_width_ = (h.out - 1) * h.step + (h.window - 1) * h.reach + 1;
   line_ = pieces_of(band_width_, h.step);
@@ -172,8 +174,8 @@ void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter,
       return parallel.run(pieces_of(walk_.batch, rows_) * area, pixel_ns * rows_,
                           [&](int64_t begin, int64_t end) { run_images(job, begin, end); });
     case Way::kStrided:
-      return parallel.run(walk_.batch * walk_.vertical.out * remainders() * strided_tiles(), pixel_ns * rows_,
-                          [&](int64_t begin, int64_t end) { run_strided(job, begin, end); });
+      return parallel.run(walk_.batch * walk_.vertical.out * walk_.horizontal.remainders() * strided_tiles(),
+                          pixel_ns * rows_, [&](int64_t begin, int64_t end) { run_strided(job, begin, end); });
   }
 }
 

@@ -87,9 +87,8 @@ class DirectConv {
   void prepare_bands();
   void run_images(const Job& job, int64_t begin, int64_t end) const;
   void run_strided(const Job& job, int64_t begin, int64_t end) const;
-  /// Tiles of one row and one remainder by the stride; and how many remainders there are.
+  /// Tiles of one row and one remainder by the stride.
   int64_t strided_tiles() const;
-  int64_t remainders() const { return std::min(walk_.horizontal.divide, walk_.horizontal.out); }
   /// A tile of as yet no taps; `step` elements from one of its pixels in the output to the next.
   gemm::TileArgs<T> without_taps(int64_t rows, int64_t step, SeenTaps& seen) const;
   void add_tap(gemm::TileArgs<T>& t, int64_t tap, SeenTaps& seen) const {
@@ -106,12 +105,13 @@ class DirectConv {
   void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const;
   /// Those of one panel, counted over all groups.
   void multiply_panel(gemm::TileArgs<T>& t, const Job& job, T* out, int64_t group, int64_t panel) const;
-  int64_t panel_size() const { return cols_ * walk_.taps() * walk_.depth; }
 
   ConvWalk walk_;
+  bool pixel_by_pixel_ = false;  // walk_.pixel_by_pixel()
   Way way_ = Way::kPixels;
   int rows_ = 1, cols_ = 1;
-  int64_t panels_ = 0;  // per group
+  int64_t panels_ = 0;      // per group
+  int64_t panel_size_ = 0;  // elements
   std::vector<T> zeros_;
   int64_t block_tiles_ = 0;  // of kPanels: that a panel passes by
   // Of kBands and kOutputs. A row of a band holds for every channel and every remainder by the step a line of the

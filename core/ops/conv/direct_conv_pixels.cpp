@@ -33,7 +33,7 @@ inline void DirectConv<T>::multiply_panel(gemm::TileArgs<T>& t, const Job& job, 
   t.row_pointer_stride = rows_;
   t.b_step = cols_;
   t.cols = static_cast<int>(std::min<int64_t>(cols_, walk_.group_out - first));
-  t.b = job.packed + panel * panel_size();
+  t.b = job.packed + panel * panel_size_;
   t.c = out + channel;
   job.kernels.tile(t);
   if (job.epilogue.apply) job.epilogue.apply(job.epilogue.state, t.c, t.rows, t.cols, t.c_step, channel);
@@ -57,7 +57,7 @@ void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::
                                               : next_tile;
       }
       multiply_panel(t, job, out, group, panel);
-      for (gemm::Ahead& a : t.ahead) a = after(a, products);
+      t.ahead[0] = after(t.ahead[0], products);
     }
   }
 }
@@ -66,7 +66,7 @@ template <class T>
 void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, const T** pointers) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t in_c = walk_.in_c;
-  if (walk_.pixel_by_pixel()) {
+  if (pixel_by_pixel_) {
     t.taps = 1;
     t.depth = walk_.depth;
     t.a_row_step = in_c;
@@ -117,7 +117,7 @@ void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pix
   if (count <= 0 || t.a_row_step == 0) return;
   const int64_t products = t.taps * t.depth * walk_.groups * panels_;
   t.next_c = job.out + pixel * walk_.out_c;
-  if (walk_.pixel_by_pixel()) {
+  if (pixel_by_pixel_) {
     t.ahead[0] = gemm::ahead_of(job.in + pixel * walk_.in_c, count * walk_.in_c, products);
     return;
   }
@@ -137,8 +137,11 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
   thread_local std::vector<const T*> pointers;
   pointers.assign(static_cast<size_t>(walk_.taps() * rows_), zeros_.data());
   FinishedPixels finished(job.sink, walk_.out_c);
+  gemm::TileArgs<T> t{};
   for (int64_t pixel = begin * rows_; pixel < std::min(end * rows_, pixels); pixel += rows_) {
-    gemm::TileArgs<T> t{};
+    t.next_c = nullptr;
+    t.ahead[0] = {};
+    t.a_row_step = 0;
     t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
     t.c_step = walk_.out_c;
     point_to_pixels(t, job.in, pixel, pointers.data());
@@ -160,7 +163,7 @@ void DirectConv<T>::look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, con
   if (panel + 1 == panels_) return;
   const int64_t products = t.taps * t.depth;
   t.next_c = job.out + next * walk_.out_c + channel;
-  t.ahead[0] = after(gemm::ahead_of(job.packed + (panel + 1) * panel_size(), panel_size(), block.tiles * products),
+  t.ahead[0] = after(gemm::ahead_of(job.packed + (panel + 1) * panel_size_, panel_size_, block.tiles * products),
                      tile * products);
 }
 
@@ -241,8 +244,8 @@ void DirectConv<T>::run_strided(const Job& job, int64_t begin, int64_t end) cons
   const int64_t in_c = walk_.in_c, out_c = walk_.out_c, tiles = strided_tiles();
   thread_local SeenTaps taps;
   for (int64_t index = begin; index < end; ++index) {
-    const int64_t line = index / tiles / remainders(), image = line / v.out, y = line % v.out;
-    const int64_t first = index / tiles % remainders() + index % tiles * rows_ * h.divide;
+    const int64_t line = index / tiles / walk_.horizontal.remainders(), image = line / v.out, y = line % v.out;
+    const int64_t first = index / tiles % walk_.horizontal.remainders() + index % tiles * rows_ * h.divide;
     if (first >= h.out) continue;
     gemm::TileArgs<T> t = without_taps(pieces_of(h.out - first, h.divide), h.divide * out_c, taps);
     for (int64_t kh = 0; kh < v.window; ++kh) {

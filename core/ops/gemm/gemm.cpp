@@ -181,7 +181,7 @@ void Gemm<T>::look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t p
 
 template <class T>
 void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t row_tile_begin, int64_t row_tile_end,
-                        int64_t panel_begin, int64_t panel_end, RowSink* sink) const {
+                        int64_t panel_begin, int64_t panel_end, const Behind& behind) const {
   const Kernels<T>& kernel = kernels<T>();
   std::vector<T>& packed_a = worker_buffer<T>();
   if (pack_a_) packed_a.resize(static_cast<size_t>(kRowTilesPerBlock * rows_ * depth_));
@@ -224,24 +224,29 @@ void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t
           t.accumulate = k > 0;
           if (looks_ahead_) look_ahead(t, packed_b, k, panel, panel_end, tile - block, block_end - block);
           kernel.tile(t);
+          if (behind.steps && k + depth == k_) behind.steps.run(t.c, t.rows, t.cols, n_, panel * cols_);
         }
       }
     }
-    if (sink) sink->finished(block * rows_, std::min(block_end * rows_, m_) - block * rows_);
+    if (behind.sink) behind.sink->finished(block * rows_, std::min(block_end * rows_, m_) - block * rows_);
   }
 }
 
 template <class T>
 void Gemm<T>::run(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, RowSink* sink) const {
+  Behind behind;
+  if (sink && way_ == Way::kTiles && n_ >= kEnoughForSteps) behind.steps = StepsOfProduct<T>(sink, c);
   const bool told = way_ == Way::kTiles && by_rows();
-  multiply(parallel, a, b, packed_b, c, told ? sink : nullptr);
+  if (told) behind.sink = sink;
+  multiply(parallel, a, b, packed_b, c, behind);
   if (!sink || told || m_ * n_ == 0) return;
   parallel.run(m_, static_cast<double>(n_) * 0.1,
                [&](int64_t begin, int64_t end) { sink->finished(begin, end - begin); });
 }
 
 template <class T>
-void Gemm<T>::multiply(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, RowSink* sink) const {
+void Gemm<T>::multiply(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c,
+                       const Behind& behind) const {
   const Kernels<T>& kernel = kernels<T>();
   auto rows_times = [&](const T* x, const T* matrix, int64_t n) {
     // Few pieces with long rows: memory is read in order. 4096 x 4096 in pieces of 256 columns: 16 GB/s, of 2048: 25.
@@ -275,10 +280,10 @@ void Gemm<T>::multiply(Parallel& parallel, const T* a, const T* b, const T* pack
   }
   if (by_rows()) {
     parallel.run(row_tiles_, product_ns(rows_ * n_ * k_),
-                 [&](int64_t begin, int64_t end) { run_tiles(a, b, packed_b, c, begin, end, 0, panels_, sink); });
+                 [&](int64_t begin, int64_t end) { run_tiles(a, b, packed_b, c, begin, end, 0, panels_, behind); });
   } else {
     parallel.run(panels_, product_ns(m_ * cols_ * k_),
-                 [&](int64_t begin, int64_t end) { run_tiles(a, b, packed_b, c, 0, row_tiles_, begin, end, nullptr); });
+                 [&](int64_t begin, int64_t end) { run_tiles(a, b, packed_b, c, 0, row_tiles_, begin, end, behind); });
   }
 }
 

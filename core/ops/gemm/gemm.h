@@ -7,6 +7,7 @@
 #include "core/base/parallel.h"
 #include "core/op/tile.h"
 #include "core/ops/gemm/tile.h"
+#include "core/ops/kit/steps_of_product.h"
 
 namespace emplace::gemm {
 
@@ -29,12 +30,17 @@ class Gemm {
   void run(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, RowSink* sink = nullptr) const;
 
  private:
-  void multiply(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, RowSink* sink) const;
+  /// What follows the product: steps that are done to its tiles, if any, and who is told of rows.
+  struct Behind {
+    StepsOfProduct<T> steps;
+    RowSink* sink = nullptr;
+  };
+  void multiply(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, const Behind& behind) const;
   enum class Way { kNothing, kZero, kRow, kDots, kColumn, kColumnTransposed, kTiles };
   /// Work is split by rows of c, else by its columns.
   bool by_rows() const { return row_tiles_ >= panels_; }
   void run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t row_tile_begin, int64_t row_tile_end,
-                 int64_t panel_begin, int64_t panel_end, RowSink* sink) const;
+                 int64_t panel_begin, int64_t panel_end, const Behind& behind) const;
   void look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t panel, int64_t panel_end, int64_t i,
                   int64_t count) const;
   const T* pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, int64_t depth, T* out) const;

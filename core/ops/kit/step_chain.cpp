@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/ops/kit/isa.h"
+#include "core/ops/kit/step_vectors.h"
 
 namespace emplace {
 namespace {
@@ -14,8 +15,8 @@ constexpr int kVectors = 8, kFewVectors = 4;
 // `kBytes`: of a register.
 template <int kBytes>
 struct ChainLoop {
-  typedef float V __attribute__((vector_size(kBytes)));
-  typedef int32_t Bits __attribute__((vector_size(kBytes)));
+  using Of = StepVectors<kBytes>;
+  using V = typename Of::V;
   static constexpr int64_t kLanes = kBytes / sizeof(float);
 
   /// Where an input's elements are; one for all is written out for a vector.
@@ -46,47 +47,20 @@ struct ChainLoop {
     }
   }
 
-  // `first` becomes the sum or the product; of two that are no numbers the first stays, which a compiler takes for a
-  // matter of taste. It cannot fuse such a product with a sum, either: each is rounded, as by a kernel of its own.
-  template <ElementStep kStep>
-  EMPLACE_INLINE static void combine_into(V& first, const V& second) {
-    constexpr bool kAdds = kStep == ElementStep::kAdd;
-#ifdef __x86_64__
-    if constexpr (kAdds)
-      __asm__("vaddps %1, %0, %0" : "+x"(first) : "x"(second));
-    else
-      __asm__("vmulps %1, %0, %0" : "+x"(first) : "x"(second));
-#else
-    first = kAdds ? first + second : first * second;
-#endif
-  }
-
-  template <ElementStep kStep>
-  EMPLACE_INLINE static void combine(V& v, V other, bool swapped) {
-    if constexpr (kStep == ElementStep::kSubtract) {
-      v = swapped ? other - v : v - other;
-    } else if (swapped) {
-      combine_into<kStep>(v, other);
-    } else {
-      combine_into<kStep>(other, v);
-      v = other;
-    }
-  }
-
   /// The other operand: what was kept, else the next input.
   template <ElementStep kStep, int kCount, bool kWhole>
   EMPLACE_INLINE void combine(bool swapped, bool takes_kept, const Input*& operand, int64_t i, int64_t n, const V* kept,
                               V* v) const {
     if (takes_kept) {
 #pragma GCC unroll 8
-      for (int j = 0; j < kCount; ++j) combine<kStep>(v[j], kept[j], swapped);
+      for (int j = 0; j < kCount; ++j) Of::template combine<kStep>(v[j], kept[j], swapped);
       return;
     }
 #pragma GCC unroll 8
     for (int j = 0; j < kCount; ++j) {
       V other;
       load<kWhole>(*operand, i + j * kLanes, n, other);
-      combine<kStep>(v[j], other, swapped);
+      Of::template combine<kStep>(v[j], other, swapped);
     }
     ++operand;
   }
@@ -110,33 +84,6 @@ struct ChainLoop {
       load<kWhole>(operands[1], i + j * kLanes, n, slope);
       load<kWhole>(operands[2], i + j * kLanes, n, offset);
       v[j] = (v[j] - mean) * slope + offset;
-    }
-  }
-
-  template <int kCount>
-  EMPLACE_INLINE static void relu(V* v) {
-#pragma GCC unroll 8
-    for (int j = 0; j < kCount; ++j) {
-      const Bits below = v[j] <= V{};  // none is not
-      Bits bits;
-      std::memcpy(&bits, &v[j], sizeof(V));
-      bits = below ? Bits{} : bits;
-      std::memcpy(&v[j], &bits, sizeof(V));
-    }
-  }
-
-  // By bits, as the kernel: denormals stay.
-  template <int kCount>
-  EMPLACE_INLINE static void relu6(V* v) {
-    const V six = V{} + 6.0f;
-#pragma GCC unroll 8
-    for (int j = 0; j < kCount; ++j) {
-      Bits bits, most;
-      std::memcpy(&bits, &v[j], sizeof(V));
-      std::memcpy(&most, &six, sizeof(V));
-      const Bits low = v[j]<V{}, high = v[j]> six;
-      bits = low ? Bits{} : high ? most : bits;
-      std::memcpy(&v[j], &bits, sizeof(V));
     }
   }
 
@@ -165,10 +112,12 @@ struct ChainLoop {
           operand += 3;
           break;
         case ElementStep::kRelu:
-          relu<kCount>(v);
+#pragma GCC unroll 8
+          for (int j = 0; j < kCount; ++j) Of::relu(v[j]);
           break;
         case ElementStep::kRelu6:
-          relu6<kCount>(v);
+#pragma GCC unroll 8
+          for (int j = 0; j < kCount; ++j) Of::relu6(v[j]);
           break;
         case ElementStep::kNone:
           call<kCount>(detail, v);

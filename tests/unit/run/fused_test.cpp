@@ -285,6 +285,85 @@ TEST_CASE("batch normalisation in a group gives the bytes of its own kernel") {
 
 namespace {
 
+const AttrList kPlain = {{"transpose_a", AttrValue::of(false)}, {"transpose_b", AttrValue::of(false)}};
+
+/// Which steps follow a convolution; all of those that it may do tile by tile, and some that it may not.
+struct Steps {
+  std::string by_column, other, then;
+  bool second = false;  // what is added stands first
+};
+
+/// Numbers, and a few that are none, each with a mark of its own.
+Tensor marked(const Shape& shape, int64_t every, uint32_t mark) {
+  std::vector<float> v = floats(ramp(shape.num_elements()));
+  for (size_t i = static_cast<size_t>(every) / 2; i < v.size(); i += static_cast<size_t>(every))
+    v[i] = std::bit_cast<float>(0x7fc00000u + mark);
+  return f32({static_cast<int64_t>(v.size())}, v).reshaped(shape);
+}
+
+/// Of a convolution to `channels`, or with 0 a depthwise one; without a window, of a product.
+void check_tiles(const Shape& image, int64_t window, int64_t channels, const Steps& steps) {
+  RunCase g;
+  const int64_t depth = image.dim_from_end(1);
+  const std::string head = window == 0 ? "MatMul" : channels > 0 ? "Conv2D" : "DepthwiseConv2dNative";
+  const Shape filters =
+      window == 0 ? Shape{depth, channels} : Shape{window, window, depth, std::max<int64_t>(channels, 1)};
+  const Tensor pixels = marked(image, 97, 1), filter = ramp(filters.num_elements()).reshaped(filters);
+  if (channels == 0) channels = depth;
+  const Endpoint x = g.add({"Placeholder", {}, {{"shape", AttrValue::of(image)}}, {DType::kFloat}});
+  auto [y, value] =
+      node_and_value(g, head, {x, g.constant(filter)}, {pixels, filter}, window == 0 ? kPlain : kWindow, 1);
+  const auto then = [&](const std::string& op, std::vector<Tensor> operands, const AttrList& attrs, size_t outputs) {
+    std::vector<Endpoint> inputs = {y};
+    for (const Tensor& operand : operands) inputs.push_back(g.constant(operand));
+    operands.insert(operands.begin(), value);
+    if (steps.second && operands.size() == 2) std::swap(operands[0], operands[1]), std::swap(inputs[0], inputs[1]);
+    std::tie(y, value) = node_and_value(g, op, inputs, operands, attrs, outputs);
+  };
+  if (steps.by_column == "FusedBatchNormV3") {
+    std::vector<float> moments(static_cast<size_t>(channels), 1.25f);
+    const Tensor of_channel = ramp(channels), variance = f32({channels}, moments);
+    then("FusedBatchNormV3", {of_channel, of_channel, of_channel, variance}, norm_attrs(false), 6);
+  } else if (!steps.by_column.empty()) {
+    then(steps.by_column, {marked({channels}, 11, 2)}, {}, 1);
+  }
+  if (!steps.other.empty()) then(steps.other, {marked(value.shape(), 31, 3)}, {}, 1);
+  if (!steps.then.empty()) then(steps.then, {}, {}, 1);
+  for (const int threads : {1, 5}) {
+    SessionOptions options;
+    options.feeds = {{x, pixels}};
+    options.intra_op_threads = threads;
+    auto got = g.fetch_all({y}, options, 2);
+    INFO(got.status().message());
+    REQUIRE(got.ok());
+    CHECK(same_results((*got)[0], value));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what a convolution does to its tiles gives the bytes of separate kernels") {
+  for (const std::string by_column : {"", "AddV2", "Mul", "FusedBatchNormV3"}) {
+    for (const std::string other : {"", "AddV2", "Sub"}) {
+      for (const std::string then : {"", "Relu", "Relu6", "Tanh"}) {
+        for (const bool second : {false, true}) {
+          INFO(by_column << ", " << other << ", " << then << (second ? ", operands first" : ""));
+          check_tiles({1, 9, 7, 5}, 1, 24, {by_column, other, then, second});
+          check_tiles({2, 5, 11, 9}, 3, 37, {by_column, other, then, second});
+          check_tiles({1, 5, 11, 37}, 3, 0, {by_column, other, then, second});
+          if (by_column == "FusedBatchNormV3") continue;
+          check_tiles({15, 700}, 0, 37, {by_column, other, then, second});
+        }
+      }
+    }
+  }
+  check_tiles({1, 14, 14, 3}, 3, 16, {"AddV2", "", "Relu", false});      // few channels to read
+  check_tiles({1, 30, 30, 16}, 3, 5, {"AddV2", "AddV2", "Relu", true});  // few to write
+  check_tiles({1, 4, 4, 600}, 3, 72, {"FusedBatchNormV3", "AddV2", "Relu6", false});
+}
+
+namespace {
+
 AttrList pool_attrs(int64_t window, int64_t stride, const std::string& padding) {
   return {{"ksize", AttrValue::list_of<int64_t>(AttrKind::kInt, {1, window, window, 1})},
           {"strides", AttrValue::list_of<int64_t>(AttrKind::kInt, {1, stride, stride, 1})},

@@ -1,0 +1,182 @@
+#include "core/ops/kit/step_block.h"
+
+#include <cstring>
+
+#include "core/ops/kit/isa.h"
+#include "core/ops/kit/step_vectors.h"
+
+namespace emplace {
+namespace {
+
+using ByColumn = StepBlocks::ByColumn;
+using Then = StepBlocks::Then;
+using Form = StepBlocks::Form;
+using Code = void (*)(const Form&, const StepTile&);
+
+template <class V>
+EMPLACE_INLINE V load(const float* from) {
+  V v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+// A vector of columns from `column` of the tile on, all rows.
+template <int kBytes, ByColumn kByColumn, bool kAddsOther, Then kThen>
+EMPLACE_INLINE void strip(const Form& form, const StepTile& t, int64_t column) {
+  using Of = StepVectors<kBytes>;
+  using V = typename Of::V;
+  V first{}, second{}, third{};
+  if constexpr (kByColumn != ByColumn::kNothing) first = load<V>(form.factors[0] + t.column + column);
+  if constexpr (kByColumn == ByColumn::kNormalise) {
+    second = load<V>(form.factors[1] + t.column + column);
+    third = load<V>(form.factors[2] + t.column + column);
+  }
+  const bool stays_beside_bias = form.stays_beside_bias, stays_beside_other = form.stays_beside_other;
+  const int64_t step = t.row_step;
+  const float *x = form.product + t.at + column, *other = kAddsOther ? form.other + t.at + column : nullptr;
+  float* out = form.out + t.at + column;
+#pragma GCC unroll 2
+  for (int rows = t.rows; rows > 0; --rows) {
+    V v = load<V>(x);
+    if constexpr (kByColumn == ByColumn::kNormalise) v = (v - first) * second + third;
+    if constexpr (kByColumn == ByColumn::kBias) Of::template combine<ElementStep::kAdd>(v, first, stays_beside_bias);
+    if constexpr (kAddsOther) Of::template combine<ElementStep::kAdd>(v, load<V>(other), stays_beside_other);
+    if constexpr (kThen == Then::kRelu) Of::relu(v);
+    if constexpr (kThen == Then::kRelu6) Of::relu6(v);
+    std::memcpy(out, &v, sizeof v);
+    x += step;
+    out += step;
+    if constexpr (kAddsOther) other += step;
+  }
+}
+
+template <class V>
+EMPLACE_INLINE V load_some(const float* from, size_t count) {
+  V v{};
+  if (count == sizeof(V) / sizeof(float) / 2)  // channels that fill narrower vectors
+    std::memcpy(&v, from, sizeof(V) / 2);
+  else
+    std::memcpy(&v, from, count * sizeof(float));
+  return v;
+}
+
+// What is left of the columns, fewer than a vector: rarely much, so that one loop for all forms will do.
+template <int kBytes>
+EMPLACE_INLINE void rest(const Form& form, const StepTile& t, int64_t column) {
+  using Of = StepVectors<kBytes>;
+  using V = typename Of::V;
+  const auto count = static_cast<size_t>(t.cols - column);
+  V factors[3] = {};
+  for (size_t k = 0; k < 3 && form.factors[k]; ++k)
+    factors[k] = load_some<V>(form.factors[k] + t.column + column, count);
+  for (int row = 0; row < t.rows; ++row) {
+    const int64_t at = t.at + row * t.row_step + column;
+    V v = load_some<V>(form.product + at, count);
+    if (form.by_column == ByColumn::kNormalise) v = (v - factors[0]) * factors[1] + factors[2];
+    if (form.by_column == ByColumn::kBias)
+      Of::template combine<ElementStep::kAdd>(v, factors[0], form.stays_beside_bias);
+    if (form.adds_other)
+      Of::template combine<ElementStep::kAdd>(v, load_some<V>(form.other + at, count), form.stays_beside_other);
+    if (form.then == Then::kRelu) Of::relu(v);
+    if (form.then == Then::kRelu6) Of::relu6(v);
+    std::memcpy(form.out + at, &v, count * sizeof(float));
+  }
+}
+EMPLACE_TARGET_V3 [[gnu::noinline]] void rest_v3(const Form& form, const StepTile& t, int64_t column) {
+  rest<32>(form, t, column);
+}
+EMPLACE_TARGET_V4 [[gnu::noinline]] void rest_v4(const Form& form, const StepTile& t, int64_t column) {
+  rest<64>(form, t, column);
+}
+
+template <ByColumn kByColumn, bool kAddsOther, Then kThen>
+EMPLACE_TARGET_V3 void block_v3(const Form& form, const StepTile& t) {
+  int64_t column = 0;
+  for (; column + 8 <= t.cols; column += 8) strip<32, kByColumn, kAddsOther, kThen>(form, t, column);
+  if (column < t.cols) rest_v3(form, t, column);
+}
+template <ByColumn kByColumn, bool kAddsOther, Then kThen>
+EMPLACE_TARGET_V4 void block_v4(const Form& form, const StepTile& t) {
+  int64_t column = 0;
+  for (; column + 16 <= t.cols; column += 16) strip<64, kByColumn, kAddsOther, kThen>(form, t, column);
+  if (column < t.cols) rest_v4(form, t, column);
+}
+
+template <ByColumn kByColumn, bool kAddsOther, Then kThen>
+Code code() {
+  return for_isa<Code>(nullptr, block_v3<kByColumn, kAddsOther, kThen>, block_v4<kByColumn, kAddsOther, kThen>);
+}
+template <ByColumn kByColumn, bool kAddsOther>
+Code code(Then then) {
+  if (then == Then::kRelu) return code<kByColumn, kAddsOther, Then::kRelu>();
+  if (then == Then::kRelu6) return code<kByColumn, kAddsOther, Then::kRelu6>();
+  return code<kByColumn, kAddsOther, Then::kNothing>();
+}
+template <ByColumn kByColumn>
+Code code(bool adds_other, Then then) {
+  return adds_other ? code<kByColumn, true>(then) : code<kByColumn, false>(then);
+}
+Code code(const Form& form) {
+  if (form.by_column == ByColumn::kBias) return code<ByColumn::kBias>(form.adds_other, form.then);
+  if (form.by_column == ByColumn::kNormalise) return code<ByColumn::kNormalise>(form.adds_other, form.then);
+  return code<ByColumn::kNothing>(form.adds_other, form.then);
+}
+
+/// Reads a chain step by step, as long as it has the usual form.
+class Reader {
+ public:
+  Reader(const ProductSteps& steps, Form& form) : steps_(steps), form_(form) {}
+
+  bool read() {
+    const ProductSteps::Input& first = steps_.inputs[0];
+    if (!first.by_element) return false;
+    form_.product = first.at;
+    form_.out = steps_.out;
+    if (next_is(ElementStep::kNormalise)) {
+      form_.by_column = ByColumn::kNormalise;
+      for (const float*& factor : form_.factors) {
+        if (input().by_element) return false;
+        factor = take().at;
+      }
+      ++step_;
+    } else if (next_is(ElementStep::kAdd) && !input().by_element) {
+      form_.by_column = ByColumn::kBias;
+      form_.stays_beside_bias = swapped();
+      form_.factors[0] = take().at;
+      ++step_;
+    }
+    if (next_is(ElementStep::kAdd) && input().by_element) {
+      form_.adds_other = true;
+      form_.stays_beside_other = swapped();
+      form_.other = take().at;
+      ++step_;
+    }
+    if (next_is(ElementStep::kRelu) || next_is(ElementStep::kRelu6)) {
+      form_.then = next_is(ElementStep::kRelu) ? Then::kRelu : Then::kRelu6;
+      ++step_;
+    }
+    return step_ > 0 && step_ == static_cast<size_t>(steps_.chain->count);
+  }
+
+ private:
+  bool next_is(ElementStep step) const {
+    const StepChain& c = *steps_.chain;
+    return step_ < static_cast<size_t>(c.count) && c.steps[step_].step == step && !c.details[step_].keeps &&
+           !c.details[step_].takes_kept;
+  }
+  bool swapped() const { return steps_.chain->steps[step_].swapped; }
+  const ProductSteps::Input& input() const { return steps_.inputs[input_]; }
+  const ProductSteps::Input& take() { return steps_.inputs[input_++]; }
+
+  const ProductSteps& steps_;
+  Form& form_;
+  size_t step_ = 0, input_ = 1;
+};
+
+}  // namespace
+
+StepBlocks::StepBlocks(const ProductSteps& steps) {
+  if (Reader(steps, form_).read()) code_ = code(form_);
+}
+
+}  // namespace emplace

@@ -1,0 +1,49 @@
+/// What is done to a tile of a product behind it, in one pass with nothing left to decide: the usual chains of steps
+/// (core/op/step_sink.h), a bias or a normalisation by channel, then the sum with another tensor, then an activation.
+#pragma once
+
+#include <array>
+
+#include "core/op/step_sink.h"
+
+namespace emplace {
+
+/// A tile of a product: elements `at` + i * row_step + j of it, in columns `column` + j.
+struct StepTile {
+  int64_t at = 0, row_step = 0, column = 0;
+  int rows = 0;
+  int64_t cols = 0;
+};
+
+/// ProductSteps of a known form, on this processor; any thread may use it.
+class StepBlocks {
+ public:
+  enum class ByColumn : uint8_t { kNothing, kBias, kNormalise };
+  enum class Then : uint8_t { kNothing, kRelu, kRelu6 };
+  /// What is done, in this order, and with what. Pointers are to the product's first element or column.
+  struct Form {
+    ByColumn by_column = ByColumn::kNothing;
+    bool adds_other = false;
+    Then then = Then::kNothing;
+    // Of two that are no numbers in a sum it is the product's that stays.
+    bool stays_beside_bias = false, stays_beside_other = false;
+    const float* product = nullptr;
+    const float* other = nullptr;
+    std::array<const float*, 3> factors = {};  // the bias, or what normalises
+    float* out = nullptr;
+  };
+
+  /// None: `steps` have another form, or the processor's kernels do not agree on what becomes of two operands that are
+  /// no numbers.
+  StepBlocks() = default;
+  explicit StepBlocks(const ProductSteps& steps);
+
+  explicit operator bool() const { return code_ != nullptr; }
+  void run(const StepTile& tile) const { code_(form_, tile); }
+
+ private:
+  void (*code_)(const Form&, const StepTile&) = nullptr;
+  Form form_;
+};
+
+}  // namespace emplace
