@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/formats/graph_writer.h"
+#include "core/formats/library_writer.h"
 #include "core/formats/main_graph.h"
 #include "core/formats/proto/field_tables.h"
 #include "core/formats/proto/json_writer.h"
@@ -116,6 +117,12 @@ GraphMessage read_graph_message(std::shared_ptr<const Source> source, const Load
   std::unique_ptr<GraphFile> file = load(source, options, problems);
   if (problems.empty()) validate(*file, problems);
   if (!problems.empty()) return out;
+  std::string library;
+  for (auto& [key, text] : file->declared_text) {
+    if (key != "library") continue;
+    library = library_message_json(text, file->library);
+    text = library;
+  }
   if (!read_as_message(write_graph(*file), out)) problems.add(kNoPosition, "this graph has no form as a GraphDef");
   return out;
 }
