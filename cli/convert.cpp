@@ -83,9 +83,12 @@ class ConvertCommand final : public Command {
   int run(const Options& options, Log& log) override {
     if (options.arguments.size() != 2) return usage(log, "wanted two files: emplace convert IN OUT");
     const std::string &in = options.arguments[0], &out = options.arguments[1];
+    if (out == "-") return usage(log, "OUT is a file or folder whose ending tells the format, not standard output");
     const std::optional<OutKind> kind = kind_of(out);
     if (!kind)
       return usage(log, cat("'", out, "': the ending tells the format: .json, .pb or .pbtxt, none a SavedModel"));
+    if (*kind == OutKind::kFolder && std::filesystem::exists(out) && !std::filesystem::is_directory(out))
+      return usage(log, cat("'", out, "' is there and is not a folder, which a SavedModel is"));
     if (*kind == OutKind::kFolder && !force_ && std::filesystem::exists(out))
       return usage(log, cat("'", out, "' is there; --force replaces it"));
     if (*kind == OutKind::kFolder) {
