@@ -33,6 +33,7 @@ const Nowhere kNowhere[] = {
     {"_FusedConv2D", {DType::kInt8, DType::kQInt8}, "of four channels in a word"},
     {"Inv", {DType::kInt64}, "TensorFlow has it for no CPU: nothing to compare with"},
     {"Reciprocal", {DType::kInt64}, "TensorFlow has it for no CPU: nothing to compare with"},
+    {"ExtractImagePatches", {DType::kBool}, "TensorFlow has it for no CPU: nothing to compare with"},
     {"Prelu", {DType::kHalf, DType::kBFloat16}, "an op of TensorFlow.js, which has no halves"},
     {"FusedDepthwiseConv2dNative", {DType::kHalf, DType::kBFloat16}, "an op of TensorFlow.js, which has no halves"},
 };
