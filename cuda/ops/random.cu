@@ -39,11 +39,20 @@ __global__ void integers_kernel(StreamSource source, int64_t low, uint64_t range
   EMPLACE_ROLLED for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
     const auto w = stream.block(static_cast<uint64_t>(g));
     for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i) {
-      const size_t k = static_cast<size_t>(i);
-      const uint64_t word = sizeof(T) == 8 ? w[2 * k % 4] | static_cast<uint64_t>(w[(2 * k + 1) % 4]) << 32 : w[k];
-      const auto within = static_cast<Bits>(word) % static_cast<Bits>(range);
+      const auto within = word_of_block<Bits>(w, static_cast<size_t>(i)) % static_cast<Bits>(range);
       y[g * kCount + i] = static_cast<T>(static_cast<uint64_t>(low) + within);
     }
+  }
+}
+
+template <class T>
+__global__ void words_kernel(StreamSource source, T* y, int64_t n) {
+  constexpr int64_t kCount = kPhiloxGroup<T>;
+  const PhiloxStream stream = source.get();
+  EMPLACE_ROLLED for (int64_t g = thread_index(); g * kCount < n; g += thread_count()) {
+    const auto block = stream.block(static_cast<uint64_t>(g));
+    for (int64_t i = 0; i < kCount && g * kCount + i < n; ++i)
+      y[g * kCount + i] = word_of_block<T>(block, static_cast<size_t>(i));
   }
 }
 
@@ -134,18 +143,21 @@ Result<StreamSource> stream_of_counter(const KernelContext& c) {
   return source;
 }
 
+/// By the op's inputs: a seed, or a stream.
+Result<StreamSource> source_of(const KernelContext& c, bool from_counter) {
+  if (from_counter) return stream_of_counter(c);
+  StreamSource source;
+  ASSIGN_OR_RETURN(source.known, philox_from_seed(c.input(1)));
+  return source;
+}
+
 template <class T>
 class StatelessRandom final : public Kernel {
  public:
   explicit StatelessRandom(const KernelInit& init)
       : from_counter_(init.op.ends_with("V2")), distribution_(distribution_of(init.op)) {}
   Status run(KernelContext& c) override {
-    StreamSource source;
-    if (from_counter_) {
-      ASSIGN_OR_RETURN(source, stream_of_counter(c));
-    } else {
-      ASSIGN_OR_RETURN(source.known, philox_from_seed(c.input(1)));
-    }
+    ASSIGN_OR_RETURN(const StreamSource source, source_of(c, from_counter_));
     ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
     return draw<T>(c, source, distribution_, n);
   }
@@ -154,6 +166,26 @@ class StatelessRandom final : public Kernel {
   bool from_counter_;
   Distribution distribution_;
 };
+
+template <class T>
+class StatelessWords final : public Kernel {
+ public:
+  explicit StatelessWords(const KernelInit& init) : from_counter_(init.op.ends_with("V2")) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const StreamSource source, source_of(c, from_counter_));
+    ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
+    return launch(Barriers::kNone, words_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0,
+                  stream_of(c), source, static_cast<T*>(c.output(0).raw()), n);
+  }
+
+ private:
+  bool from_counter_;
+};
+
+Result<std::unique_ptr<Kernel>> make_words(const KernelInit& init) {
+  return storage_size(init.output_types[0]) == 8 ? make<StatelessWords<uint64_t>>(init)
+                                                 : make<StatelessWords<uint32_t>>(init);
+}
 
 template <class T>
 class StatelessInteger final : public Kernel {
@@ -269,6 +301,9 @@ void add_random(KernelTable& table) {
   constexpr DTypeSet kDrawn{DType::kInt32, DType::kInt64};
   table.add("RandomUniformInt", kDrawn, by_output<RandomInteger, int32_t, int64_t>);
   table.add("StatelessRandomUniformIntV2", kDrawn, by_output<StatelessInteger, int32_t, int64_t>);
+  constexpr DTypeSet kUnsigned{DType::kUInt32, DType::kUInt64};
+  for (auto op : {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2"})
+    table.add(op, kDrawn | kUnsigned, make_words);
   table.add("Multinomial", kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
 }
 

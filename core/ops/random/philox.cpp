@@ -65,4 +65,14 @@ void fill_random_integers(Parallel& parallel, const PhiloxStream& stream, DType 
   }
 }
 
+void fill_random_words(Parallel& parallel, const PhiloxStream& stream, int64_t bytes, void* out, int64_t n) {
+  const auto fill = [&]<class T>(T* to) {
+    fill_groups(parallel, to, n, kBlockNs, [&](uint64_t g, T* group) {
+      const auto block = stream.block(g);
+      for (size_t i = 0; i < kPhiloxGroup<T>; ++i) group[i] = word_of_block<T>(block, i);
+    });
+  };
+  bytes == 8 ? fill(static_cast<uint64_t*>(out)) : fill(static_cast<uint32_t*>(out));
+}
+
 }  // namespace emplace

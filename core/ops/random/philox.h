@@ -80,6 +80,15 @@ class PhiloxWords {
   int used_ = 4;
 };
 
+/// Word i of those of T's size that a block has.
+template <class T>
+EMPLACE_SHARED T word_of_block(const PhiloxStream::Block& block, size_t i) {
+  if constexpr (sizeof(T) == 8)
+    return static_cast<T>(block[2 * i % 4] | static_cast<uint64_t>(block[(2 * i + 1) % 4]) << 32);
+  else
+    return static_cast<T>(block[i]);
+}
+
 enum class Distribution { kUniform, kNormal, kTruncatedNormal };
 
 /// Elements of type T that are made from one block, and the type that they are computed in, in which those of a uniform
@@ -178,5 +187,7 @@ void fill_random(Parallel& parallel, const PhiloxStream& stream, Distribution di
 /// n integers (int32 or int64) in [low, high): low + word mod (high - low). REQUIRES: low < high.
 void fill_random_integers(Parallel& parallel, const PhiloxStream& stream, DType type, int64_t low, int64_t high,
                           void* out, int64_t n);
+/// n words of `bytes` bytes (4 or 8) of the stream, as they are.
+void fill_random_words(Parallel& parallel, const PhiloxStream& stream, int64_t bytes, void* out, int64_t n);
 
 }  // namespace emplace

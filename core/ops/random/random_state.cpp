@@ -27,6 +27,8 @@ Result<PhiloxStream> philox_from_seed(const Tensor& seed) {
 Result<PhiloxStart> philox_start_from_seed(const Tensor& seed) {
   if (seed.num_elements() != 2)
     return invalid_argument(cat("seed must have shape [2], not ", seed.shape().to_string()));
+  if (seed.dtype() != DType::kInt32 && seed.dtype() != DType::kInt64)
+    return invalid_argument(cat("Invalid seed type: ", dtype_name(seed.dtype())));
   constexpr uint64_t kKey = 0x02461e293ec8f720;
   const PhiloxStream scramble(kKey, static_cast<uint64_t>(int_at(seed, 0)), static_cast<uint64_t>(int_at(seed, 1)));
   const auto w = scramble.block(0);

@@ -1,6 +1,6 @@
 // StatelessRandomUniform, StatelessRandomNormal, StatelessTruncatedNormal and their V2 forms,
-// StatelessRandomUniformIntV2: the stream is an input. StatelessRandomGetKeyCounter, StatelessRandomGetAlg: what that
-// input is made from.
+// StatelessRandomUniformIntV2, StatelessRandomUniformFullInt and its V2: the stream is an input.
+// StatelessRandomGetKeyCounter, StatelessRandomGetAlg: what that input is made from.
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
@@ -9,6 +9,8 @@
 
 namespace emplace {
 namespace {
+
+constexpr DTypeSet kWords{DType::kInt32, DType::kInt64, DType::kUInt32, DType::kUInt64};
 
 Status from_seed_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape seed, c.with_rank(1, 1));
@@ -56,6 +58,16 @@ Status integers(KernelContext& c) {
   if (low >= high) return invalid_argument(cat("Need minval < maxval, got ", low, " >= ", high));
   Tensor& out = c.output(0);
   fill_random_integers(*c.parallel_, stream, out.dtype(), low, high, out.raw(), out.num_elements());
+  return ok_status();
+}
+
+template <Result<PhiloxStream> (*kStream)(const KernelContext&)>
+Status words(KernelContext& c) {
+  ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(0)));
+  ASSIGN_OR_RETURN(const PhiloxStream stream, kStream(c));
+  RETURN_IF_ERROR(ensure_output(c, 0, shape));
+  Tensor& out = c.output(0);
+  fill_random_words(*c.parallel_, stream, element_stride(out.dtype()), out.raw(), out.num_elements());
   return ok_status();
 }
 
@@ -139,6 +151,26 @@ OpDef stateless_random_uniform_int_v2_op() {
       .value_inputs({0})
       .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<integers>)
       .sample("shape=[2,3]; key=u64[1] 5; counter=u64[2] 7; alg=1; minval=i32[] 3; maxval=i32[] 17")
+      .not_differentiable();
+}
+OpDef stateless_random_uniform_full_int_op() {
+  return OpDef("StatelessRandomUniformFullInt")
+      .doc("Integers of any value, that depend on the seed alone.")
+      .shape(from_seed_shape)
+      .kernel_attr("dtype")
+      .value_inputs({0})
+      .cpu(kWords, stateless<words<stream_from_seed>>)
+      .sample("shape=[2,3]; seed=[5,7]")
+      .not_differentiable();
+}
+OpDef stateless_random_uniform_full_int_v2_op() {
+  return OpDef("StatelessRandomUniformFullIntV2")
+      .doc("Integers of any value, of a given stream.")
+      .shape(from_counter_shape)
+      .kernel_attr("dtype")
+      .value_inputs({0})
+      .cpu(kWords, stateless<words<stream_from_counter>>)
+      .sample("shape=[2,3]; key=u64[1] 5; counter=u64[2] 7; alg=1")
       .not_differentiable();
 }
 OpDef stateless_random_get_key_counter_op() {
