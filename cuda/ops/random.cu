@@ -3,7 +3,9 @@
 #include "core/base/cat.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/random/random_state.h"
+#include "core/ops/random/rng_state.h"
 #include "cuda/dims.h"
+#include "cuda/moving.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -288,6 +290,25 @@ class Multinomial final : public Kernel {
   int64_t running_bytes_ = 0;
 };
 
+/// One thread: the state's three words as they were, if somebody asks for them, then its counter moves on.
+__global__ void skip_kernel(int64_t* state, int64_t* before, uint64_t blocks) {
+  if (thread_index() != 0) return;
+  for (int64_t i = 0; before && i < kRngStateWords; ++i) before[i] = state[i];
+  move_rng_counter(state, blocks);
+}
+
+/// RngReadAndSkip and RngSkip: the state is in device memory, what is taken of it in the host's.
+Status skip_numbers(KernelContext& c) {
+  RETURN_IF_ERROR(check_rng_algorithm(int_at(c.input(1), 0)));
+  Variable& v = c.variable(0);
+  std::lock_guard lock(v.mutex);
+  RETURN_IF_ERROR(check_rng_state(v));
+  RETURN_IF_ERROR(own_variable(c, v));
+  const uint64_t blocks = static_cast<const uint64_t*>(c.input(2).raw())[0] * kRngBlocksPerNumber;
+  int64_t* before = c.num_outputs() > 0 ? c.out<int64_t>(0) : nullptr;
+  return launch(Barriers::kNone, skip_kernel, dim3(1), 1, 0, stream_of(c), v.value.data<int64_t>(), before, blocks);
+}
+
 }  // namespace
 
 void add_random(KernelTable& table) {
@@ -304,6 +325,7 @@ void add_random(KernelTable& table) {
   constexpr DTypeSet kUnsigned{DType::kUInt32, DType::kUInt64};
   for (auto op : {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2"})
     table.add(op, kDrawn | kUnsigned, make_words);
+  for (auto op : {"RngReadAndSkip", "RngSkip"}) table.add(op, kAnyType, stateless<skip_numbers>);
   table.add("Multinomial", kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
 }
 
