@@ -80,6 +80,8 @@ constexpr GpuGap kGaps[] = {
     {"CropAndResizeGradBoxes", DType::kInvalid, kImages},
     {"CropAndResizeGradImage", DType::kInvalid, kImages},
     {"HSVToRGB", DType::kInvalid, kImages},
+    {"ImageProjectiveTransformV2", DType::kInvalid, kImages},
+    {"ImageProjectiveTransformV3", DType::kInvalid, kImages},
     {"RGBToHSV", DType::kInvalid, kImages},
     {"AvgPool3D", DType::kInvalid, kVolumes},
     {"AvgPool3DGrad", DType::kInvalid, kVolumes},
