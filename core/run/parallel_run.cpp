@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace emplace {
 
@@ -19,6 +20,7 @@ Status ParallelRun::run_erased(RunNode run_node, const void* closure) {
   ready_.clear();
   failed_ = ~uint32_t{0};
   failure_ = Status();
+  thrown_ = nullptr;
   left_ = schedule_.num_nodes();
   for (uint32_t n = 0; n < schedule_.num_nodes(); ++n) {
     waiting_for_[n].store(schedule_.num_sources(n), std::memory_order_relaxed);
@@ -28,6 +30,7 @@ Status ParallelRun::run_erased(RunNode run_node, const void* closure) {
   std::make_heap(ready_.begin(), ready_.end(), by_rank);
   ThreadPool::shared().run(
       threads_, threads_, true, [](void* self, int64_t) { static_cast<ParallelRun*>(self)->work(); }, this);
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   return std::move(failure_);
 }
 
@@ -43,11 +46,23 @@ void ParallelRun::work() {
         std::lock_guard lock(mutex_);
         skipped = node > failed_;
       }
-      complete(node, skipped ? ok_status() : run_node_(closure_, schedule_.instruction(node)));
+      run_one(node, skipped);
     } else if (!ThreadPool::shared().help_anyone() && ++idle > 1000) {
       sched_yield();
     }
   }
+}
+
+// What is thrown is kept as it is: there may be no room for a Status that tells of it.
+void ParallelRun::run_one(uint32_t node, bool skipped) {
+  Status status;
+  std::exception_ptr thrown;
+  try {
+    if (!skipped) status = run_node_(closure_, schedule_.instruction(node));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  complete(node, std::move(status), std::move(thrown));
 }
 
 bool ParallelRun::take(uint32_t& node) {
@@ -60,11 +75,12 @@ bool ParallelRun::take(uint32_t& node) {
   return true;
 }
 
-void ParallelRun::complete(uint32_t node, Status status) {
+void ParallelRun::complete(uint32_t node, Status status, std::exception_ptr thrown) {
   std::lock_guard lock(mutex_);
-  if (!status.ok() && node < failed_) {
+  if ((!status.ok() || thrown) && node < failed_) {
     failed_ = node;
     failure_ = std::move(status);
+    thrown_ = std::move(thrown);
   }
   for (uint32_t target : schedule_.targets(node)) {
     if (waiting_for_[target].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;

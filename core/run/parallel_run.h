@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,7 +17,7 @@ class ParallelRun {
   ParallelRun(const Schedule& schedule, int threads);
 
   /// Calls run_node(instruction) for every node once its sources are done. The failure of the smallest instruction is
-  /// returned; everything before it has run, as in instruction order.
+  /// returned, or what it threw is thrown; everything before it has run, as in instruction order.
   template <class F>
   Status run(const F& run_node) {
     return run_erased([](const void* f, InstructionId instruction) { return (*static_cast<const F*>(f))(instruction); },
@@ -28,7 +29,8 @@ class ParallelRun {
   Status run_erased(RunNode run_node, const void* closure);
   void work();
   bool take(uint32_t& node);
-  void complete(uint32_t node, Status status);
+  void run_one(uint32_t node, bool skipped);
+  void complete(uint32_t node, Status status, std::exception_ptr thrown);
 
   const Schedule& schedule_;
   int threads_;
@@ -42,6 +44,7 @@ class ParallelRun {
   std::vector<uint32_t> ready_;  // a heap by rank
   uint32_t failed_ = ~uint32_t{0};
   Status failure_;
+  std::exception_ptr thrown_;  // instead of a Status
 };
 
 }  // namespace emplace

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <exception>
 
 #include "core/base/flush_denormals.h"
 
@@ -45,6 +46,8 @@ struct ThreadPool::Job {
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> done{0};
   std::atomic<int> seats{0};  // workers that may still join
+  std::atomic<bool> failed{false};
+  std::exception_ptr error{};  // of the first piece that threw; read once all are done
 };
 
 ThreadPool& ThreadPool::shared() {
@@ -73,7 +76,11 @@ void ThreadPool::start() {
 
 void ThreadPool::take_pieces(Job& job) {
   for (int64_t piece; (piece = job.next.fetch_add(1, std::memory_order_relaxed)) < job.count;) {
-    job.work(job.closure, piece);
+    try {
+      job.work(job.closure, piece);
+    } catch (...) {
+      if (!job.failed.exchange(true)) job.error = std::current_exception();
+    }
     job.done.fetch_add(1, std::memory_order_release);
   }
 }
@@ -111,7 +118,7 @@ void ThreadPool::worker() {
 }
 
 void ThreadPool::run(int64_t count, int max_threads, bool wake, Work work, void* closure) {
-  Job job{work, closure, count};
+  Job job{.work = work, .closure = closure, .count = count};
   int helpers = static_cast<int>(std::min<int64_t>(std::min(max_threads, size_) - 1, count - 1));
   Slot* mine = nullptr;
   if (helpers > 0) {
@@ -130,16 +137,16 @@ void ThreadPool::run(int64_t count, int max_threads, bool wake, Work work, void*
     if (wake && sleeping_.load() > 0) futex_wake(epoch_, helpers);
   }
   take_pieces(job);
-  if (!mine) return;
-  mine->job.store(nullptr);
+  if (mine) mine->job.store(nullptr);
   for (int spins = 0;
-       job.done.load(std::memory_order_acquire) < count || mine->visitors.load(std::memory_order_acquire) > 0;
+       mine && (job.done.load(std::memory_order_acquire) < count || mine->visitors.load(std::memory_order_acquire) > 0);
        ++spins) {
     if (spins < kSpins)
       pause();
     else
       sched_yield();
   }
+  if (job.failed) std::rethrow_exception(job.error);
 }
 
 void PoolParallel::run_erased(int64_t n, double cost_ns, Body body, const void* closure) {

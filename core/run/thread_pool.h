@@ -28,6 +28,7 @@ class ThreadPool {
   using Work = void (*)(void* closure, int64_t piece);
   /// Calls work(closure, piece) once for each piece of [0, count), on the caller and at most `max_threads` - 1 workers.
   /// Any thread may call, also from inside a piece. `wake`: worth waking threads that sleep (tens of microseconds).
+  /// What a piece throws is thrown once all have ended, the first of several.
   void run(int64_t count, int max_threads, bool wake, Work work, void* closure);
   /// Takes part in whatever others share now. False: there was nothing. For those who would only wait.
   bool help_anyone();

@@ -1,6 +1,7 @@
 #include "core/train/batches.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/stop.h"
 
@@ -28,7 +29,16 @@ Batches::Batches(const Dataset& data, SampleOrder order, DataPosition start, int
       order_(std::move(order)),
       position_(start),
       left_(count),
-      thread_([this] { read_ahead(); }) {}
+      thread_([this] {
+        try {
+          read_ahead();
+        } catch (...) {  // no memory: next() tells
+          std::lock_guard lock(mutex_);
+          thrown_ = std::current_exception();
+          reading_ = false;
+          ready_or_read_.notify_one();
+        }
+      }) {}
 
 Batches::~Batches() {
   {
@@ -72,6 +82,7 @@ Result<Batch> Batches::next(Batch used) {
   std::unique_lock lock(mutex_);
   if (!used.values.empty()) used_.push_back(std::move(used));
   ready_or_read_.wait(lock, [this] { return !ready_.empty() || !reading_; });
+  if (ready_.empty() && thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   if (ready_.empty()) return read(data_, take());
   Result<Batch> batch = std::move(ready_.front());
   ready_.pop_front();

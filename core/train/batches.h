@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -48,6 +49,7 @@ class Batches {
   std::deque<Batch> used_;
   bool reading_ = false;  // the thread has taken a batch that is not in ready_ yet
   bool stop_ = false;
+  std::exception_ptr thrown_;  // what ended the thread
 
   std::thread thread_;
 };

@@ -55,3 +55,21 @@ TEST_CASE("a loop that is told to stop skips what has not begun") {
   parallel.run(1000, 1e6, [&](int64_t b, int64_t e) { count += e - b; });
   CHECK(count == 0);
 }
+
+TEST_CASE("what a piece throws on any thread comes to the caller, once all pieces have ended") {
+  PoolParallel parallel;
+  parallel.configure(ThreadPool::shared().size(), nullptr);
+  for (int64_t thrower = 0; thrower < 64; ++thrower) {
+    std::atomic<int64_t> ended{0};
+    const auto run = [&] {
+      parallel.run(64, 1e6, [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; ++i) {
+          if (i == thrower) throw std::bad_alloc();
+          ++ended;
+        }
+      });
+    };
+    CHECK_THROWS_AS(run(), std::bad_alloc);
+    CHECK(ended == 63);
+  }
+}
