@@ -290,14 +290,14 @@ class Multinomial final : public Kernel {
   int64_t running_bytes_ = 0;
 };
 
-/// One thread: the state's three words as they were, if somebody asks for them, then its counter moves on.
+/// One thread: the state's three words as they were, then its counter moves on.
 __global__ void skip_kernel(int64_t* state, int64_t* before, uint64_t blocks) {
   if (thread_index() != 0) return;
-  for (int64_t i = 0; before && i < kRngStateWords; ++i) before[i] = state[i];
+  for (int64_t i = 0; i < kRngStateWords; ++i) before[i] = state[i];
   move_rng_counter(state, blocks);
 }
 
-/// RngReadAndSkip and RngSkip: the state is in device memory, what is taken of it in the host's.
+/// RngReadAndSkip: the state is in device memory, what is taken of it in the host's.
 Status skip_numbers(KernelContext& c) {
   RETURN_IF_ERROR(check_rng_algorithm(int_at(c.input(1), 0)));
   Variable& v = c.variable(0);
@@ -305,8 +305,8 @@ Status skip_numbers(KernelContext& c) {
   RETURN_IF_ERROR(check_rng_state(v));
   RETURN_IF_ERROR(own_variable(c, v));
   const uint64_t blocks = static_cast<const uint64_t*>(c.input(2).raw())[0] * kRngBlocksPerNumber;
-  int64_t* before = c.num_outputs() > 0 ? c.out<int64_t>(0) : nullptr;
-  return launch(Barriers::kNone, skip_kernel, dim3(1), 1, 0, stream_of(c), v.value.data<int64_t>(), before, blocks);
+  return launch(Barriers::kNone, skip_kernel, dim3(1), 1, 0, stream_of(c), v.value.data<int64_t>(), c.out<int64_t>(0),
+                blocks);
 }
 
 }  // namespace
@@ -325,7 +325,7 @@ void add_random(KernelTable& table) {
   constexpr DTypeSet kUnsigned{DType::kUInt32, DType::kUInt64};
   for (auto op : {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2"})
     table.add(op, kDrawn | kUnsigned, make_words);
-  for (auto op : {"RngReadAndSkip", "RngSkip"}) table.add(op, kAnyType, stateless<skip_numbers>);
+  table.add("RngReadAndSkip", kAnyType, stateless<skip_numbers>);
   table.add("Multinomial", kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
 }
 
