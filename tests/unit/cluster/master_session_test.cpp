@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <thread>
+#include <utility>
 
 #include "tests/unit/cluster/cluster_case.h"
 
@@ -38,6 +39,13 @@ std::shared_ptr<TaskState> state_of(const DeviceSet& devices) {
 class OtherTask final : public Transport {
  public:
   explicit OtherTask(DeviceSet devices) : devices_(std::move(devices)) {}
+  /// Answers what still waits. REQUIRES: the master's session is gone.
+  ~OtherTask() {
+    for (AnswerSink** waiting : {&kept_, &pushed_, &asked_}) {
+      if (*waiting) answer(*waiting, Code::kUnavailable, "Socket closed");
+    }
+    if (session_) session_->close();
+  }
   PeerChannel* connect(const std::string& address, const TransportOptions&) override {
     return new Channel(*this, address == "lost:1");
   }
@@ -51,10 +59,10 @@ class OtherTask final : public Transport {
   void forget() { forgot_ = true; }
   /// It was told that the step failed.
   bool aborted() const { return aborted_; }
-  void refuse_part() { asked_->take({static_cast<int>(Code::kNotFound), "no such session", {}}); }
+  void refuse_part() { answer(asked_, Code::kNotFound, "no such session"); }
   /// Nobody has taken what it sent.
-  void lose() { pushed_->take({static_cast<int>(Code::kUnavailable), "Connection refused", {}}); }
-  void die() { kept_->take({static_cast<int>(Code::kUnavailable), "Socket closed", {}}); }
+  void lose() { answer(pushed_, Code::kUnavailable, "Connection refused"); }
+  void die() { answer(kept_, Code::kUnavailable, "Socket closed"); }
 
  private:
   class Request final : public OutgoingRequest {
@@ -74,6 +82,10 @@ class OtherTask final : public Transport {
     OtherTask& task_;
     const bool to_master_;
   };
+
+  static void answer(AnswerSink*& waiting, Code code, const char* text) {
+    std::exchange(waiting, nullptr)->take({static_cast<int>(code), text, {}});
+  }
 
   void sent(AnswerSink* sink) { pushed_ = sink; }
 
