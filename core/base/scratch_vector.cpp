@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/host_allocator.h"
+#include "core/base/kept_by_thread.h"
 
 namespace emplace {
 namespace {
@@ -23,24 +24,27 @@ struct FreeBlock {
 };
 
 /// The thread's lists. At its end they are emptied, and what is given back afterwards is not kept.
-struct FreeLists {
+struct FreeLists : ThreadEndCall {
   std::array<FreeBlock*, kSizes> first{};
   size_t bytes = 0;
   bool ended = false;
-};
-thread_local FreeLists t_free;
 
-struct AtThreadEnd {
-  bool armed = false;
-  ~AtThreadEnd() {
-    t_free.ended = true;
-    for (size_t i = 0; i < t_free.first.size(); ++i) {
-      FreeBlock*& first = t_free.first[i];
+  // A thread may only take, or only give back.
+  void empty_at_thread_end() {
+    if (call) return;
+    call = end;
+    at_thread_end(*this);
+  }
+  static void end(ThreadEndCall& self) noexcept {
+    auto& lists = static_cast<FreeLists&>(self);
+    lists.ended = true;
+    for (size_t i = 0; i < lists.first.size(); ++i) {
+      FreeBlock*& first = lists.first[i];
       while (first) give_back_counted(std::exchange(first, first->next), kSmallest << i);
     }
   }
 };
-thread_local AtThreadEnd t_at_thread_end;
+constinit thread_local FreeLists t_free;
 
 }  // namespace
 
@@ -53,7 +57,7 @@ void* ScratchBlocks::take(size_t bytes) {
     t_free.bytes -= kSmallest << index;
     return std::exchange(first, first->next);
   }
-  t_at_thread_end.armed = true;
+  t_free.empty_at_thread_end();
   return take_counted(kSmallest << index);
 }
 
@@ -62,7 +66,7 @@ void ScratchBlocks::give_back(void* block, size_t bytes) noexcept {
   const int index = index_of(bytes);
   const size_t size = kSmallest << index;
   if (t_free.ended || t_free.bytes + size > kMostScratch) return give_back_counted(block, size);
-  t_at_thread_end.armed = true;  // this thread may never have taken one
+  t_free.empty_at_thread_end();
   t_free.bytes += size;
   FreeBlock*& first = t_free.first[static_cast<size_t>(index)];
   first = new (block) FreeBlock{first};

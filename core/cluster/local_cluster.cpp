@@ -32,6 +32,7 @@ struct LocalTask {
   TaskShare share;
   std::atomic<bool> stop = false;  // its part of the running step
   std::unique_ptr<Session> session;
+  std::vector<Tensor> unfetched;  // none: the first task has what is fetched
   TaskThread thread;
 };
 
@@ -154,8 +155,7 @@ class LocalCluster final : public Session {
   }
 
   std::vector<Tensor>& outputs_of(LocalTask& task, std::vector<Tensor>& outputs) {
-    thread_local std::vector<Tensor> none;
-    return &task == members_.front().get() ? outputs : none;
+    return &task == members_.front().get() ? outputs : task.unfetched;
   }
 
   Session& owner(NodeId node) { return *members_[tasks_.of[placement_.device(node)]]->session; }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/base/cat.h"
+#include "core/base/kept_by_thread.h"
 #include "core/base/units.h"
 #include "core/op/factored_kernel.h"
 #include "core/run/step_joiner.h"
@@ -31,8 +32,8 @@ struct FusedKernel::Scratch {
   std::vector<std::byte> registers;
   std::vector<const void*> inputs;
   static Scratch& of_thread() {
-    thread_local Scratch scratch;
-    return scratch;
+    static constinit thread_local KeptByThread<Scratch> scratch;
+    return scratch.get();
   }
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/cat.h"
+#include "core/base/kept_by_thread.h"
 #include "core/plan/rule_context.h"
 
 namespace emplace {
@@ -11,8 +12,8 @@ namespace {
 
 // Of the thread's current instruction: what its shape rule says.
 RuleContext& rule_of_thread() {
-  thread_local RuleContext rule;
-  return rule;
+  static constinit thread_local KeptByThread<RuleContext> rule;
+  return rule.get();
 }
 
 bool is_handle(const Tensor& t) { return is_ref(t.dtype()) || t.dtype() == DType::kResource; }

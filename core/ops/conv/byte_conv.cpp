@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/kept_by_thread.h"
+
 namespace emplace {
 namespace {
 
@@ -155,8 +157,10 @@ void ByteConv::take_zeros_off(int32_t* sums, const gemm::ByteTileArgs& t, const 
 
 void ByteConv::run_group(const Job& job, int64_t group, int64_t tile, int64_t tiles, int64_t block_begin,
                          int64_t block_end) const {
-  thread_local std::vector<const uint8_t*> pointers;
-  thread_local std::vector<int32_t> of_pixels;
+  static constinit thread_local KeptByThread<std::vector<const uint8_t*>> kept_pointers;
+  auto& pointers = kept_pointers.get();
+  static constinit thread_local KeptByThread<std::vector<int32_t>> kept_of_pixels;
+  auto& of_pixels = kept_of_pixels.get();
   const int64_t first_pixel = tile * gemm::kByteRows;
   const int64_t pixels = std::min(tiles * gemm::kByteRows, shape_.pixels() - first_pixel);
   image_.point(job.image, job.border, group, first_pixel, pixels, pointers);

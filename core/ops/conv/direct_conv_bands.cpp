@@ -2,6 +2,7 @@
 // by channel.
 #include <algorithm>
 
+#include "core/base/kept_by_thread.h"
 #include "core/ops/conv/direct_conv.h"
 #include "core/ops/conv/direct_conv_parts.h"
 
@@ -56,7 +57,8 @@ void DirectConv<T>::for_each_band_row(const Job& job, int64_t begin, int64_t end
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t in_c = walk_.in_c, bands = pieces_of(v.out, band_rows_), row_size = line_ * h.step * in_c,
                 window_rows = (v.window - 1) * v.reach + 1;
-  thread_local std::vector<T> band;
+  static constinit thread_local KeptByThread<std::vector<T>> kept_band;
+  auto& band = kept_band.get();
   // A tile whose columns are pixels reads whole vectors.
   band.resize(static_cast<size_t>(((band_rows_ - 1) * v.step + window_rows) * row_size + gemm::kWidestCols<T>));
   for (int64_t index = begin; index < end; ++index) {
@@ -90,7 +92,8 @@ void DirectConv<T>::run_bands(const Job& job, int64_t begin, int64_t end) const 
 template <class T>
 void DirectConv<T>::run_outputs(const Job& job, int64_t begin, int64_t end) const {
   const int64_t width = walk_.horizontal.out, out_c = walk_.out_c, taps = walk_.taps();
-  thread_local std::vector<int64_t> filter_offsets;
+  static constinit thread_local KeptByThread<std::vector<int64_t>> kept_filter_offsets;
+  auto& filter_offsets = kept_filter_offsets.get();
   filter_offsets.resize(static_cast<size_t>(taps));
   for (int64_t tap = 0; tap < taps; ++tap) filter_offsets[static_cast<size_t>(tap)] = tap * walk_.depth * out_c;
   FinishedPixels finished(job.sink, out_c);

@@ -2,6 +2,7 @@
 // of one tile.
 #include <algorithm>
 
+#include "core/base/kept_by_thread.h"
 #include "core/ops/conv/direct_conv.h"
 #include "core/ops/conv/direct_conv_parts.h"
 #include "core/ops/gemm/ahead.h"
@@ -134,7 +135,8 @@ void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pix
 template <class T>
 void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const {
   const int64_t pixels = walk_.batch * walk_.area();
-  thread_local std::vector<const T*> pointers;
+  static constinit thread_local KeptByThread<std::vector<const T*>> kept_pointers;
+  auto& pointers = kept_pointers.get();
   pointers.assign(static_cast<size_t>(walk_.taps() * rows_), zeros_.data());
   FinishedPixels finished(job.sink, walk_.out_c);
   gemm::TileArgs<T> t{};
@@ -170,8 +172,10 @@ void DirectConv<T>::look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, con
 template <class T>
 void DirectConv<T>::run_panels(const Job& job, int64_t begin, int64_t end) const {
   const int64_t pixels = walk_.batch * walk_.area(), size = walk_.taps() * rows_;
-  thread_local std::vector<const T*> pointers;
-  thread_local std::vector<gemm::TileArgs<T>> args;
+  static constinit thread_local KeptByThread<std::vector<const T*>> kept_pointers;
+  auto& pointers = kept_pointers.get();
+  static constinit thread_local KeptByThread<std::vector<gemm::TileArgs<T>>> kept_args;
+  auto& args = kept_args.get();
   for (PixelBlock block; block.first < pixels; block.first += block.tiles * rows_) {
     block.tiles = std::min(block_tiles_, pieces_of(pixels - block.first, rows_));
     pointers.assign(static_cast<size_t>(block.tiles * size), zeros_.data());
@@ -211,7 +215,8 @@ void DirectConv<T>::run_images(const Job& job, int64_t begin, int64_t end) const
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t area = walk_.area(), in_c = walk_.in_c, image_size = v.in * h.in * in_c;
   const bool by_rows = walk_.groups == 1 && h.side_by_side();  // a row of taps as one
-  thread_local SeenTaps taps;
+  static constinit thread_local KeptByThread<SeenTaps> kept_taps;
+  auto& taps = kept_taps.get();
   for (int64_t index = begin; index < end; ++index) {
     const int64_t first = index / area * rows_, pixel = index % area, y = pixel / h.out, x = pixel % h.out;
     gemm::TileArgs<T> t = without_taps(walk_.batch - first, area * walk_.out_c, taps);
@@ -242,7 +247,8 @@ template <class T>
 void DirectConv<T>::run_strided(const Job& job, int64_t begin, int64_t end) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t in_c = walk_.in_c, out_c = walk_.out_c, tiles = strided_tiles();
-  thread_local SeenTaps taps;
+  static constinit thread_local KeptByThread<SeenTaps> kept_taps;
+  auto& taps = kept_taps.get();
   for (int64_t index = begin; index < end; ++index) {
     const int64_t line = index / tiles / walk_.horizontal.remainders(), image = line / v.out, y = line % v.out;
     const int64_t first = index / tiles % walk_.horizontal.remainders() + index % tiles * rows_ * h.divide;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/kept_by_thread.h"
 #include "core/ops/conv/direct_conv_parts.h"
 
 namespace emplace {
@@ -131,7 +132,8 @@ void VolumeConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter,
   const int64_t units = batch_ * axes_[0].out * axes_[1].out * phases() * tiles_of_phase();
   const double cost = static_cast<double>(out_c_ * taps() * depth_ * rows_) * 0.02 + 200;
   parallel.run(units, cost, [&](int64_t begin, int64_t end) {
-    thread_local SeenTaps seen;
+    static constinit thread_local KeptByThread<SeenTaps> kept_seen;
+    auto& seen = kept_seen.get();
     seen.offsets.resize(static_cast<size_t>(taps()));
     for (int64_t i = begin; i < end; ++i) run_tile(in, packed_filter, out, i, seen);
   });

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/kept_by_thread.h"
 #include "core/ops/kit/byte_dots.h"
 #include "core/ops/kit/isa.h"
 
@@ -90,7 +91,8 @@ EMPLACE_TARGET_V3 void pairs_of_strip(const int16_t* a, int64_t length, const in
 template <size_t... R>
 void tile_avx2_of(const ByteTileArgs& t, std::index_sequence<R...>) {
   static constexpr decltype(&pairs_of_strip<1>) kByRows[] = {&pairs_of_strip<R + 1>...};
-  thread_local std::vector<int16_t> a;
+  static constinit thread_local KeptByThread<std::vector<int16_t>> kept_a;
+  auto& a = kept_a.get();
   const int64_t of_tap = t.depth * kBytesAtOnce, length = t.taps * of_tap;
   a.resize(static_cast<size_t>(t.rows * length));
   for (int i = 0; i < t.rows; ++i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/cat.h"
+#include "core/base/kept_by_thread.h"
 #include "core/base/units.h"
 #include "core/ops/gemm/ahead.h"
 #include "core/ops/gemm/processors.h"
@@ -66,8 +67,8 @@ void copy_few(const T* in, int n, T* out) {
 
 template <class T>
 std::vector<T>& worker_buffer() {
-  thread_local std::vector<T> buffer;
-  return buffer;
+  static constinit thread_local KeptByThread<std::vector<T>> buffer;
+  return buffer.get();
 }
 
 }  // namespace

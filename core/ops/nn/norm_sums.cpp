@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/base/kept_by_thread.h"
 #include "core/base/scratch_vector.h"
 #include "core/ops/kit/convert.h"
 #include "core/ops/kit/isa.h"
@@ -135,9 +136,9 @@ class Sums {
  private:
   void add(const T* a, const T* b, int64_t rows, int64_t cols, const double* shift, double* sums,
            double* products) const {
-    thread_local ScratchVector<float> wide_a, wide_b;
-    const float* second = as_floats(b, rows * cols, wide_b);
-    const float* first = kSame ? second : as_floats(a, rows * cols, wide_a);
+    static constinit thread_local KeptByThread<ScratchVector<float>> wide_a, wide_b;
+    const float* second = as_floats(b, rows * cols, wide_b.get());
+    const float* first = kSame ? second : as_floats(a, rows * cols, wide_a.get());
     code_({first, second, rows, cols, shift, sums, products}, cols);
   }
 
