@@ -19,7 +19,7 @@ import json, sys, tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 tf.keras.utils.set_random_seed(7)
 model = getattr(tf.keras.applications, sys.argv[1])(weights=None)
-spec = tf.TensorSpec([1, *model.input_shape[1:]], tf.float32, name='x')
+spec = tf.TensorSpec([1, *(size or 224 for size in model.input_shape[1:])], tf.float32, name='x')  # some leave height and width open
 frozen = convert_variables_to_constants_v2(tf.function(lambda x: model(x, training=False)).get_concrete_function(spec))
 open(sys.argv[2], 'wb').write(frozen.graph.as_graph_def().SerializeToString())
 json.dump(spec.shape.as_list(), open(sys.argv[3], 'w'))
