@@ -87,6 +87,7 @@ struct OpTraits {
   bool tensor_list = false;
   bool reads_list_form = false;        // its length, or what its elements are
   std::string_view element_attr = {};  // which has the types of what the output, a container, holds
+  uint8_t element_inputs = 0;          // bit i: so has input i (forward_type_inference.cc)
 
   bool reads_shapes_only() const {
     return partial_value == PartialValue::kShape || partial_value == PartialValue::kRank ||

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "core/op/list_types.h"
-
 namespace emplace {
 
 HostValues::HostValues(const Graph& graph, TypeInference inference)
@@ -19,8 +17,7 @@ const HostValues::OpFacts& HostValues::facts(NodeId node) {
   if (!f.known) {
     const NodeType& type = graph_.type(node);
     const bool passes_on = type.traits->passes_host_memory_on;
-    const bool inferred =
-        (passes_on && !type.traits->body_decides_memory) || !inputs_that_type_elements(type.op).empty();
+    const bool inferred = (passes_on && !type.traits->body_decides_memory) || type.traits->element_inputs != 0;
     f = {true, declares_host_output(type), passes_on, inferred, tensor_list_memory(type)};
   }
   return f;
@@ -72,8 +69,11 @@ bool HostValues::reads_host_type(NodeId node) {
   const std::span<const Endpoint> inputs = graph_.inputs(node);
   const auto on_host = [&](Endpoint e) { return graph_.output_type(e) == DType::kVariant && on_host_[e.node]; };
   if (facts(node).passes_on) return std::any_of(inputs.begin(), inputs.end(), on_host);
-  const std::span<const int> typing = inputs_that_type_elements(graph_.type(node).op);
-  return std::any_of(typing.begin(), typing.end(), [&](int i) { return on_host(inputs[static_cast<size_t>(i)]); });
+  const unsigned typing = graph_.type(node).traits->element_inputs;
+  for (size_t i = 0; typing >> i; ++i) {
+    if ((typing >> i & 1) && on_host(inputs[i])) return true;
+  }
+  return false;
 }
 
 // A node with a single variant input has the answer of its source; answers are kept, so that long chains are walked

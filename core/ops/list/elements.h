@@ -12,7 +12,10 @@ namespace emplace {
 inline constexpr DTypeSet kListable = kMovable | DTypeSet{DType::kVariant};
 
 /// Of the ops whose output or input is a list of elements of attr `element_dtype`.
-inline constexpr OpTraits kListTraits{.tensor_list = true, .element_attr = "element_dtype"};
+constexpr OpTraits list_traits(uint8_t element_inputs) {
+  return {.tensor_list = true, .element_attr = "element_dtype", .element_inputs = element_inputs};
+}
+inline constexpr OpTraits kListTraits = list_traits(0);
 
 Status check_list_dtype(const TensorList& list, DType wanted);
 /// The integer vector as a shape with -1 for unknown sizes; a scalar -1 is a shape of which nothing is known.

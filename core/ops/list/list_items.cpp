@@ -138,7 +138,7 @@ OpDef tensor_list_get_item_op() {
 OpDef tensor_list_set_item_op() {
   return OpDef("TensorListSetItem")
       .doc("The list with item at index.")
-      .traits(kListTraits)
+      .traits(list_traits(0b101))
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, make<SetItem>)

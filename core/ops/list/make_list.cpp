@@ -101,7 +101,7 @@ OpDef tensor_list_reserve_op() {
 OpDef tensor_list_from_tensor_op() {
   return OpDef("TensorListFromTensor")
       .doc("The rows of a tensor as a list.")
-      .traits(kListTraits)
+      .traits(list_traits(0b1))
       .shape(list_shape)
       .kernel_attr("element_dtype")
       .cpu(kListable, make<FromTensor>)
