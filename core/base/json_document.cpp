@@ -54,7 +54,10 @@ std::string json_error_text(std::string_view origin, std::string_view what) {
   } else {
     what.remove_prefix(what.find(": ") + 2);
   }
-  return cat(origin, ":", line, ":", column, ": not JSON: ", what);
+  const std::string_view read = what.substr(std::min(what.size(), what.rfind("last read: ")));
+  const bool not_finite = read.ends_with("N'") || read.ends_with("I'");
+  return cat(origin, ":", line, ":", column, ": not JSON: ", what,
+             not_finite ? R"(; numbers that are not finite are "NaN", "Infinity", "-Infinity")" : "");
 }
 
 }  // namespace

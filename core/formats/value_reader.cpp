@@ -1,5 +1,6 @@
 #include "core/formats/value_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -39,6 +40,9 @@ void unknown_dtype(JsonReader& reader, size_t at, std::string_view what, std::st
       offered = one.text();
     }
   }
+  if (const std::string full = cat("float", text.substr(std::min<size_t>(text.size(), 2)));
+      text.starts_with("fp") && parse_dtype(full))
+    offered = cat("did you mean '", full, "'?");
   reader.problem(at, cat(what, ": unknown type '", text, "'"), std::move(offered));
 }
 
