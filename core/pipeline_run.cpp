@@ -11,6 +11,7 @@
 #include "core/pipeline_stage.h"
 #include "core/predict_left_out.h"
 #include "core/report/missing_value.h"
+#include "core/run/thread_pool.h"
 #include "core/run_watch.h"
 #include "core/steps_in_flight.h"
 #include "core/train/bundle_checkpoint.h"
@@ -54,9 +55,19 @@ const GraphFile& read_file(const Planned& planned) {
   return planned.lowering ? *planned.lowering->loaded : *planned.file;
 }
 
+/// The threads of a step, for what is done before it.
+PoolParallel threads_of(const RunOptions& o) {
+  PoolParallel parallel;
+  parallel.configure(o.intra_op_threads > 0 ? static_cast<int>(o.intra_op_threads) : ThreadPool::shared().size(),
+                     nullptr);
+  return parallel;
+}
+
 /// --restore: the variables of a checkpoint, which may hold more than this graph has.
 Status restore(const StageContext& c, const Planned& planned) {
-  Result<Checkpoint> checkpoint = load_checkpoint(c.options.run.restore, &read_file(planned), &planned.file->graph);
+  PoolParallel parallel = threads_of(c.options.run);
+  Result<Checkpoint> checkpoint =
+      load_checkpoint(c.options.run.restore, &read_file(planned), &planned.file->graph, &parallel);
   if (!checkpoint.ok()) {
     const bool damaged = checkpoint.status().code() == Code::kDataLoss;
     return checkpoint.status().with_context("--restore").blamed(damaged ? Blame::kData : Blame::kUsage);
@@ -143,8 +154,9 @@ Status told_of_step(StageContext& c, const Status& status, const Placed& placed)
 Status restore_model(const StageContext& c, const Planned& planned, const RunRequest& request) {
   if (!c.model || c.model->meta.folder.empty()) return ok_status();
   const Graph& g = planned.file->graph;
+  PoolParallel parallel = threads_of(c.options.run);
   return restore_saved_model(cat(c.model->meta.folder, "/variables/variables"), read_file(planned), g,
-                             needed_nodes(g, request), *planned.session)
+                             needed_nodes(g, request), *planned.session, parallel)
       .blamed(Blame::kFile);
 }
 

@@ -28,7 +28,7 @@ class FileBytes final : public MappedBuffer {
  public:
   FileBytes(std::shared_ptr<const Source> file, std::string_view bytes)
       : MappedBuffer(const_cast<char*>(bytes.data()), bytes.size()), file_(std::move(file)) {}
-  void move_out(void* to) const override { file_->move_out({static_cast<const char*>(data()), size()}, to); }
+  void move_part(std::string_view bytes, void* to) const override { file_->move_out(bytes, to); }
 
  private:
   std::shared_ptr<const Source> file_;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/base/parallel.h"
 #include "core/base/status.h"
 #include "core/tensor/tensor.h"
 
@@ -25,7 +26,8 @@ class CheckpointAccess {
 
   /// The tensor `key` of the checkpoint `prefix`, or a part of it, for who copies it: where a file lends the
   /// bytes (MappedBuffer), the elements may lie at any address. NotFound, DataLoss.
-  virtual Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part) = 0;
+  virtual Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part,
+                              Parallel& parallel) = 0;
   virtual Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) = 0;
   /// As one file, of version 1.
   virtual Status write_file(const std::string& name, std::span<const CheckpointPart> tensors) = 0;

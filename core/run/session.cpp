@@ -26,6 +26,7 @@ class SessionImpl final : public Session {
     auto allowed = [all](int asked) { return asked > 0 ? std::min(asked, all) : all; };
     intra_op_threads_ = allowed(options_.intra_op_threads);
     parallel_.configure(intra_op_threads_, &runtime_.stop);
+    variables_.use_threads(intra_op_threads_);
     threads_ = {&parallel_, options_.observer ? 1 : allowed(options_.inter_op_threads)};
     runtime_.observer = options_.observer;
     runtime_.trace = options_.trace;

@@ -44,7 +44,7 @@ Status SessionVariables::set(NodeId node, const Tensor& value) {
   std::lock_guard lock(v.mutex);
   ASSIGN_OR_RETURN(v.value, runtime_.pools[device]->allocate_persistent(value.dtype(), value.shape()));
   const auto* mapped = dynamic_cast<const MappedBuffer*>(value.buffer().get());
-  if (turn.empty() && mapped) return mapped->move_out(v.value.raw()), ok_status();
+  if (turn.empty() && mapped) return mapped->move_out(v.value.raw(), parallel_), ok_status();
   if (turn.empty()) return write_over(v.value, value);
   ASSIGN_OR_RETURN(Gpu * gpu, runtime_.gpu(device));
   ASSIGN_OR_RETURN(const uint64_t ticket,

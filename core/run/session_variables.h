@@ -8,6 +8,7 @@
 #include "core/graph/graph_file.h"
 #include "core/place/placement.h"
 #include "core/run/runtime.h"
+#include "core/run/thread_pool.h"
 
 namespace emplace {
 
@@ -25,6 +26,9 @@ class SessionVariables {
                    const TaskShare* share)
       : file_(file), devices_(devices), placement_(placement), runtime_(runtime), share_(share) {}
 
+  /// How many may copy a large value; else one.
+  void use_threads(int count) { parallel_.configure(count, nullptr); }
+
   Result<Tensor> read(NodeId node);
   Status set(NodeId node, const Tensor& value);
   Status share(NodeId node, const Tensor& value);
@@ -40,6 +44,7 @@ class SessionVariables {
   const Placement& placement_;
   Runtime& runtime_;
   const TaskShare* const share_;
+  PoolParallel parallel_;
   std::vector<Tensor> shared_;  // values of variables that lie in mapped files
 };
 

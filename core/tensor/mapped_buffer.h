@@ -3,7 +3,9 @@
 #pragma once
 
 #include <mutex>
+#include <string_view>
 
+#include "core/base/parallel.h"
 #include "core/tensor/tensor.h"
 
 namespace emplace {
@@ -12,7 +14,11 @@ class MappedBuffer : public Buffer {
  public:
   using Buffer::Buffer;
   /// Copies all bytes, whose pages go back to the system on the way. They may lie at any address.
-  virtual void move_out(void* to) const = 0;
+  void move_out(void* to, Parallel& parallel) const;
+
+ protected:
+  /// Copies some of them. Any thread may call.
+  virtual void move_part(std::string_view bytes, void* to) const = 0;
 
  private:
   friend Result<Tensor> aligned(const Tensor& t);

@@ -52,7 +52,8 @@ Status set_checked(Session& session, const Graph& g, NodeId id, const std::strin
 
 }  // namespace
 
-Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const GraphFile* file, const Graph* wanted) {
+Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const GraphFile* file, const Graph* wanted,
+                                              Parallel& parallel) {
   ASSIGN_OR_RETURN(std::optional<TensorBundle> bundle, TensorBundle::find(name));
   if (!bundle) return std::optional<Checkpoint>();
   Checkpoint checkpoint;
@@ -60,19 +61,19 @@ Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const Gra
   const auto is_wanted = [&](std::string_view variable) { return !wanted || wanted->find(variable) != kNoNode; };
   for (const auto& [key, entry] : bundle->entries()) {
     if (key == kObjects || saver.contains(key) || !is_wanted(key)) continue;
-    ASSIGN_OR_RETURN(Tensor value, bundle->lend(key, {}));
+    ASSIGN_OR_RETURN(Tensor value, bundle->lend(key, {}, parallel));
     checkpoint.variables.emplace_back(key, std::move(value));
   }
   for (const auto& [variable, saved] : saver) {
     if (!bundle->entries().contains(saved.key) || !is_wanted(variable)) continue;
-    ASSIGN_OR_RETURN(Tensor value, bundle->lend(saved.key, saved.slice));
+    ASSIGN_OR_RETURN(Tensor value, bundle->lend(saved.key, saved.slice, parallel));
     checkpoint.variables.emplace_back(variable, std::move(value));
   }
   return std::optional(std::move(checkpoint));
 }
 
 Status restore_saved_model(const std::string& prefix, const GraphFile& file, const Graph& g,
-                           const std::vector<char>& needed, Session& session) {
+                           const std::vector<char>& needed, Session& session, Parallel& parallel) {
   const auto saver = saver_of(file);
   const std::vector<char> by_rows = read_by_rows(g, needed);
   std::optional<TensorBundle> bundle;
@@ -90,7 +91,7 @@ Status restore_saved_model(const std::string& prefix, const GraphFile& file, con
       return not_found(cat(prefix, ".index: no tensor '", key, "', which variable '", g.name(id), "' gets"));
     }
     const bool as_it_is = by_rows[id] && bundle->entries().find(key)->second.size >= kManyBytes;
-    ASSIGN_OR_RETURN(const Tensor value, as_it_is ? bundle->map(key, slice) : bundle->lend(key, slice));
+    ASSIGN_OR_RETURN(const Tensor value, as_it_is ? bundle->map(key, slice) : bundle->lend(key, slice, parallel));
     RETURN_IF_ERROR(set_checked(session, g, id, key, value, as_it_is).with_context(cat(prefix, ".index")));
   }
   return ok_status();

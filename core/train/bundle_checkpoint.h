@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/run/session.h"
 #include "core/train/checkpoint.h"
 
@@ -13,12 +14,13 @@ namespace emplace {
 /// The variables of the bundle that `name` names (PREFIX, PREFIX.index, a folder with a file `checkpoint`), by their
 /// keys. `file` may be null; else those of its variables that its own saver restores by another key, or from a part of
 /// a tensor, are there by their names, too. `wanted` may be null; else only variables of that graph are read. Nothing
-/// if there is no bundle of that name; an error if it is damaged.
-Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const GraphFile* file, const Graph* wanted);
+/// if there is no bundle of that name; an error if it is damaged. The threads of `parallel` look at checksums.
+Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const GraphFile* file, const Graph* wanted,
+                                              Parallel& parallel);
 
 /// The checkpoint of a SavedModel. Variables of `graph` that a step does not need (`needed`, by node) may be missing in
 /// it; a model without variables needs no file.
 Status restore_saved_model(const std::string& prefix, const GraphFile& file, const Graph& graph,
-                           const std::vector<char>& needed, Session& session);
+                           const std::vector<char>& needed, Session& session, Parallel& parallel);
 
 }  // namespace emplace

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/graph/graph_file.h"
 #include "core/run/session.h"
 #include "core/train/sample_order.h"
@@ -43,8 +44,8 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& graph, Sessio
 
 /// The checkpoint `name`: its .json, or an .npz (with a .json beside it or without: then only variables), or a folder
 /// (its newest whole one, also while a run is writing there), or one of TensorFlow's: see load_bundle(), which also
-/// says what `file` and `wanted` do. NotFound, or InvalidArgument for a damaged one.
+/// says what `file`, `wanted` and `parallel` (null: one thread) do. NotFound, or InvalidArgument for a damaged one.
 Result<Checkpoint> load_checkpoint(const std::string& name, const GraphFile* file = nullptr,
-                                   const Graph* wanted = nullptr);
+                                   const Graph* wanted = nullptr, Parallel* parallel = nullptr);
 
 }  // namespace emplace

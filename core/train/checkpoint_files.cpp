@@ -234,7 +234,8 @@ Result<Checkpoint> read_checkpoint(CheckpointHead head) {
   RETURN_IF_ERROR(check_variables(head));
   const std::string path = variables_path(head);
   if (path.ends_with(".index")) {
-    ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(path, nullptr, nullptr));
+    Sequential one;
+    ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(path, nullptr, nullptr, one));
     if (!bundle) return not_found(cat(printable(path), ": there is no such checkpoint"));
     head.checkpoint.variables = std::move(bundle->variables);
     return std::move(head.checkpoint);
@@ -257,11 +258,13 @@ std::vector<CheckpointHead> list_checkpoints(const std::string& folder, std::vec
   return found;
 }
 
-Result<Checkpoint> load_checkpoint(const std::string& name, const GraphFile* file, const Graph* wanted) {
+Result<Checkpoint> load_checkpoint(const std::string& name, const GraphFile* file, const Graph* wanted,
+                                   Parallel* parallel) {
+  Sequential one;
   std::error_code error;
   fs::path path(name);
   if (!holds_own_checkpoints(path)) {
-    ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(name, file, wanted));
+    ASSIGN_OR_RETURN(std::optional<Checkpoint> bundle, load_bundle(name, file, wanted, parallel ? *parallel : one));
     if (bundle) return std::move(*bundle);
   }
   if (fs::is_directory(path, error)) {

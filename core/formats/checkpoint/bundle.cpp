@@ -40,7 +40,7 @@ class ShardBytes final : public MappedBuffer {
  public:
   ShardBytes(std::shared_ptr<const Source> file, std::string_view bytes)
       : MappedBuffer(const_cast<char*>(bytes.data()), bytes.size()), file_(std::move(file)) {}
-  void move_out(void* to) const override { file_->move_out({static_cast<const char*>(data()), size()}, to); }
+  void move_part(std::string_view bytes, void* to) const override { file_->move_out(bytes, to); }
 
  private:
   std::shared_ptr<const Source> file_;
@@ -117,10 +117,9 @@ Result<Tensor> strings_of(std::string_view bytes, const Shape& shape, uint32_t c
   uint32_t stored = 0;
   if (bytes.size() < 4 || bytes.size() - 4 != total) return damaged;
   std::memcpy(&stored, bytes.data(), 4);
-  if (stored != (sum >> 15 | sum << 17) + 0xa282ead8u)
-    return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
+  if (stored != masked(sum)) return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
   sum = crc32c(bytes, sum);  // of the lengths as fixed numbers, their sum, the texts
-  if ((sum >> 15 | sum << 17) + 0xa282ead8u != crc) return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
+  if (masked(sum) != crc) return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
   bytes.remove_prefix(4);
   ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(DType::kString, shape));
   for (size_t i = 0; i < count; ++i) {
@@ -303,7 +302,8 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
       static_cast<uint64_t>(entry.size) > all.size() - static_cast<uint64_t>(entry.offset))
     return Status{Code::kDataLoss, cat(what, " lies outside of the file, which has ", all.size(), " bytes")};
   const std::string_view bytes = all.substr(static_cast<size_t>(entry.offset), static_cast<size_t>(entry.size));
-  if (how.checked && entry.dtype != DType::kString && masked_crc32c(bytes) != entry.crc)
+  const auto sum_of = [&] { return how.parallel ? shared_crc32c(bytes, *how.parallel) : crc32c(bytes); };
+  if (how.checked && entry.dtype != DType::kString && masked(sum_of()) != entry.crc)
     return Status{Code::kDataLoss, cat(what, " is damaged (checksum)")};
   if (entry.dtype == DType::kString) return strings_of(bytes, entry.shape, entry.crc, what);
   const size_t element = dtype_size(entry.dtype);
@@ -322,10 +322,10 @@ Result<Tensor> TensorBundle::read_entry(std::string_view key, const Entry& entry
 
 Result<Tensor> TensorBundle::read(std::string_view key) { return read(key, {}); }
 
-Result<Tensor> TensorBundle::lend(std::string_view key, const TensorSlice& slice) {
+Result<Tensor> TensorBundle::lend(std::string_view key, const TensorSlice& slice, Parallel& parallel) {
   auto entry = entries_.find(key);
   if (entry == entries_.end() || !slice.start.empty() || !entry->second.slices.empty()) return read(key, slice);
-  return read_entry(key, entry->second, {.anywhere = true});
+  return read_entry(key, entry->second, {.anywhere = true, .parallel = &parallel});
 }
 
 Result<Tensor> TensorBundle::map(std::string_view key, const TensorSlice& slice) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/base/status.h"
 #include "core/formats/checkpoint/tensor_slice.h"
 #include "core/graph/source.h"
@@ -43,8 +44,8 @@ class TensorBundle {
   /// A part of it.
   Result<Tensor> read(std::string_view key, const TensorSlice& slice);
   /// The same for who copies the bytes to where they stay: of a tensor that is lent by its file (MappedBuffer), the
-  /// elements may lie at any address.
-  Result<Tensor> lend(std::string_view key, const TensorSlice& slice);
+  /// elements may lie at any address. The checksum of a whole tensor is made on all threads of `parallel`.
+  Result<Tensor> lend(std::string_view key, const TensorSlice& slice, Parallel& parallel);
   /// lend() for who looks at a few rows: the checksum, for which all bytes would have to be read, is not looked at.
   Result<Tensor> map(std::string_view key, const TensorSlice& slice);
 
@@ -59,8 +60,9 @@ class TensorBundle {
   Status add_header(std::string_view value);
   Status add_entry(std::string_view key, std::string_view value);
   struct How {
-    bool checked = true;    // is its checksum looked at?
-    bool anywhere = false;  // may its elements stay where no processor would have them?
+    bool checked = true;           // is its checksum looked at?
+    bool anywhere = false;         // may its elements stay where no processor would have them?
+    Parallel* parallel = nullptr;  // makes the checksum
   };
   Result<Tensor> read_entry(std::string_view key, const Entry& entry, const How& how);
   Result<Tensor> assemble(std::string_view key, const Entry& entry);

@@ -27,8 +27,6 @@ using proto::WireWriter;
 
 constexpr size_t kPiece = size_t{16} << 20;
 
-uint32_t masked(uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
-
 /// The file of a tensor's bytes, which counts and sums them up.
 class DataFile {
  public:

@@ -97,13 +97,14 @@ Result<TensorBundle*> GraphCheckpoints::open(const std::string& prefix) {
   return &*open_;
 }
 
-Result<Tensor> GraphCheckpoints::read(const std::string& prefix, const std::string& key, const std::string& part) {
+Result<Tensor> GraphCheckpoints::read(const std::string& prefix, const std::string& key, const std::string& part,
+                                      Parallel& parallel) {
   std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(TensorBundle * bundle, open(prefix));
   if (!bundle->entries().contains(key)) return not_found(cat("Key ", key, " not found in checkpoint"));
   const std::optional<TensorSlice> slice = parse_slice(part);
   if (!slice) return bad_part(key, part);
-  return bundle->lend(key, *slice);
+  return bundle->lend(key, *slice, parallel);
 }
 
 Result<std::string> GraphCheckpoints::read_file(const std::string& name) {

@@ -32,7 +32,8 @@ class GraphCheckpoints final : public CheckpointAccess {
  public:
   explicit GraphCheckpoints(GraphFolders folders) : folders_(std::move(folders)) {}
 
-  Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part) override;
+  Result<Tensor> read(const std::string& prefix, const std::string& key, const std::string& part,
+                      Parallel& parallel) override;
   Status write(const std::string& prefix, std::span<const CheckpointPart> tensors) override;
   Status write_file(const std::string& name, std::span<const CheckpointPart> tensors) override;
   Status merge(std::span<const std::string> prefixes, const std::string& to, bool remove_folders,

@@ -22,13 +22,13 @@ Status wrong_sizes(std::string_view names, int64_t count, int64_t wanted) {
 /// Output `i` becomes a tensor of a checkpoint. A copy: a variable that gets it may write there.
 Status restore_output(KernelContext& c, int i, CheckpointAccess& access, const std::string& prefix,
                       const std::string& key, const std::string& part) {
-  ASSIGN_OR_RETURN(const Tensor value, access.read(prefix, key, part));
+  ASSIGN_OR_RETURN(const Tensor value, access.read(prefix, key, part, *c.parallel_));
   if (const DType wanted = c.output(i).dtype(); value.dtype() != wanted)
     return invalid_argument(cat("tensor_name = ", key, "; expected dtype ", dtype_tf_name(wanted),
                                 " does not equal original dtype ", dtype_tf_name(value.dtype())));
   RETURN_IF_ERROR(c.allocate_output(i, value.shape()));
   if (const auto* lent = dynamic_cast<const MappedBuffer*>(value.buffer().get())) {
-    lent->move_out(c.output(i).raw());
+    lent->move_out(c.output(i).raw(), *c.parallel_);
     return ok_status();
   }
   if (value.num_elements() > 0) copy_elements(value.dtype(), value.raw(), c.output(i).raw(), value.num_elements());

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "core/base/parallel.h"
+
 using namespace emplace;
 
 namespace {
@@ -18,14 +20,30 @@ uint32_t by_definition(std::string_view bytes) {
   return ~crc;
 }
 
+std::string mixed(size_t size) {
+  std::string text(size, '\0');
+  for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>((i * 2654435761u) >> 13);
+  return text;
+}
+
+/// The last pieces first, and one never: as a pool does that is told to stop.
+class Backwards final : public Parallel {
+ protected:
+  void run_erased(int64_t n, double, Body body, const void* closure) override {
+    for (int64_t i = n; i-- > 0;) {
+      if (i != 1) body(closure, i, i + 1);
+    }
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a checksum is the polynomial's, whatever the length") {
   CHECK(crc32c("123456789") == 0xe3069283u);  // RFC 3720's check
-  std::string text(80000, '\0');
-  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>((i * 2654435761u) >> 13);
+  const std::string text = mixed(600000);
   const std::string_view all = text;
-  for (const size_t size : {0, 1, 7, 8, 9, 767, 768, 769, 5000, 24575, 24576, 24577, 25357, 49152, 75001}) {
+  for (const size_t size : {0,     1,     7,     8,     9,      767,    768,    769,    5000,   24575, 24576,
+                            24577, 25357, 49152, 75001, 196607, 196608, 196609, 221184, 393216, 500001}) {
     CAPTURE(size);
     CHECK(crc32c(all.substr(3, size)) == by_definition(all.substr(3, size)));
   }
@@ -35,4 +53,18 @@ TEST_CASE("a checksum goes on where another one ended") {
   const std::string text(30000, 'x');
   const std::string_view all = text;
   CHECK(crc32c(all.substr(777), crc32c(all.substr(0, 777))) == crc32c(all));
+}
+
+TEST_CASE("a checksum of pieces is that of the whole, in whatever order they are summed") {
+  const std::string text = mixed((size_t{12} << 20) + 12345);
+  const std::string_view all = text;
+  Backwards backwards;
+  Sequential sequential;
+  const size_t piece = size_t{4} << 20;
+  for (const size_t size : {size_t{5}, 2 * piece - 1, 2 * piece, 2 * piece + 1, all.size() - 3}) {
+    CAPTURE(size);
+    CHECK(shared_crc32c(all.substr(3, size), backwards) == crc32c(all.substr(3, size)));
+    CHECK(shared_crc32c(all.substr(3, size), sequential) == crc32c(all.substr(3, size)));
+  }
+  CHECK(shared_crc32c(all.substr(0, 2 * piece), backwards) == by_definition(all.substr(0, 2 * piece)));
 }
