@@ -151,18 +151,24 @@ Status told_of_step(StageContext& c, const Status& status, const Placed& placed)
   return Status(status.code(), cat(status.message(), "\n\t ", origin)).blamed(status.blame()).at_node(status.node());
 }
 
-Status restore_model(const StageContext& c, const Planned& planned, const RunRequest& request) {
+Status restore_model(const StageContext& c, const Planned& planned, const RunRequest& request, Steps steps) {
   if (!c.model || c.model->meta.folder.empty()) return ok_status();
   const Graph& g = planned.file->graph;
+  const std::vector<char> needed = needed_nodes(g, request);
+  std::vector<Endpoint> fetches;
+  for (const Fetch& fetch : request.fetches) fetches.push_back(fetch.tensor);
+  std::vector<ReadAs> readers = variable_readers(g, needed, fetches);
+  if (steps == Steps::kOfTraining || planned.watch->observer())  // others than the nodes look at values, too
+    std::replace(readers.begin(), readers.end(), ReadAs::kLoose, ReadAs::kAligned);
   PoolParallel parallel = threads_of(c.options.run);
-  return restore_saved_model(cat(c.model->meta.folder, "/variables/variables"), read_file(planned), g,
-                             needed_nodes(g, request), *planned.session, parallel)
+  return restore_saved_model(cat(c.model->meta.folder, "/variables/variables"), read_file(planned), g, needed, readers,
+                             *planned.session, parallel)
       .blamed(Blame::kFile);
 }
 
 Status start_state(const StageContext& c, const Planned& planned, const RunRequest& request) {
   const HeapLimit no_limit = HeapLimit::none();  // kernels run, on several threads
-  RETURN_IF_ERROR(restore_model(c, planned, request));
+  RETURN_IF_ERROR(restore_model(c, planned, request, Steps::kOfRun));
   if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
   return c.options.run.restore.empty() ? ok_status() : restore(c, planned);
 }

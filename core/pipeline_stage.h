@@ -87,7 +87,7 @@ Status add_step(StageContext& context, Placed& placed);
 Status told_of_step(StageContext& context, const Status& status, const Placed& placed);
 
 /// Gives the variables of a SavedModel the values of its checkpoint; of any other file, does nothing.
-Status restore_model(const StageContext& context, const Planned& planned, const RunRequest& request);
+Status restore_model(const StageContext& context, const Planned& planned, const RunRequest& request, Steps steps);
 
 /// For make_device_set(): of this process.
 const char* environment_variable(const char* name);

@@ -24,7 +24,9 @@ TrainSetup train_setup(const StageContext& c, const Planned& planned, Trainable&
   setup.file = planned.file.get();
   setup.request = &trainable.training;
   setup.graph = &trainable.graph;
-  setup.first_values = [&c, &planned, &trainable](Session&) { return restore_model(c, planned, trainable.request); };
+  setup.first_values = [&c, &planned, &trainable](Session&) {
+    return restore_model(c, planned, trainable.request, Steps::kOfTraining);
+  };
   setup.init = trainable.request.init;
   setup.train = trainable.train.get();
   setup.test = trainable.test.get();

@@ -77,7 +77,7 @@ class Session {
   virtual Status set_variable(NodeId node, const Tensor& value) = 0;
   /// The same without a copy where the variable's memory is the host's: until it is assigned, it is read from `value`,
   /// whose memory is never written and lives as long as the session. Its elements may lie at any address if the steps
-  /// only take rows of it.
+  /// only take rows of it, or all by ops that reads_loose() names.
   virtual Status share_variable(NodeId node, const Tensor& value) = 0;
   /// How far the nodes that draw random numbers have come: what a run needs to go on as if never stopped.
   virtual std::vector<std::pair<NodeId, uint64_t>> random_counters() const = 0;

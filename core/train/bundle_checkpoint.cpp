@@ -17,37 +17,16 @@ namespace {
 constexpr std::string_view kObjects = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
 constexpr int64_t kManyBytes = int64_t{16} << 20;  // a checksum over so many takes longer than to start
-
-/// By node: a variable that the step only takes rows of.
-std::vector<char> read_by_rows(const Graph& g, const std::vector<char>& needed) {
-  std::vector<char> by_rows(g.num_nodes(), 0);
-  std::vector<NodeId> handle_of(g.num_nodes(), kNoNode);  // the variable whose handle a node hands on
-  for (NodeId id = 0; id < g.num_nodes(); ++id) {
-    if (g.traits(id).variable) handle_of[id] = id, by_rows[id] = 1;
-    if (!needed[id]) continue;
-    bool first = true;
-    for (const Endpoint& e : g.inputs(id)) {
-      const bool is_first = std::exchange(first, false);
-      const NodeId variable = e.node < id ? handle_of[e.node] : kNoNode;
-      if (variable == kNoNode) continue;
-      if (g.traits(id).identity) {
-        handle_of[id] = variable;
-      } else if (!is_first || !g.traits(id).leaves_state || g.traits(id).reads_variable) {
-        by_rows[variable] = 0;
-      }
-    }
-  }
-  return by_rows;
-}
+constexpr int64_t kLooseFrom = int64_t{1} << 20;   // smaller ones are copied (core/op/loose_inputs.h)
 
 Status set_checked(Session& session, const Graph& g, NodeId id, const std::string& key, const Tensor& value,
-                   bool rows_only) {
+                   bool anywhere) {
   const DType dtype = g.attrs(id).type("dtype");
   const Shape& shape = g.attrs(id).shape("shape");
   if (value.dtype() != dtype || !shape.compatible_with(value.shape()))
     return invalid_argument(cat("tensor '", key, "' is ", dtype_name(value.dtype()), " ", value.shape().to_string(),
                                 ", variable '", g.name(id), "' is ", dtype_name(dtype), " ", shape.to_string()));
-  return rows_only || is_aligned(value) ? session.share_variable(id, value) : session.set_variable(id, value);
+  return anywhere || is_aligned(value) ? session.share_variable(id, value) : session.set_variable(id, value);
 }
 
 }  // namespace
@@ -73,9 +52,9 @@ Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const Gra
 }
 
 Status restore_saved_model(const std::string& prefix, const GraphFile& file, const Graph& g,
-                           const std::vector<char>& needed, Session& session, Parallel& parallel) {
+                           const std::vector<char>& needed, const std::vector<ReadAs>& readers, Session& session,
+                           Parallel& parallel) {
   const auto saver = saver_of(file);
-  const std::vector<char> by_rows = read_by_rows(g, needed);
   std::optional<TensorBundle> bundle;
   for (NodeId id = 0; id < g.num_nodes(); ++id) {
     if (!g.traits(id).variable) continue;
@@ -90,9 +69,11 @@ Status restore_saved_model(const std::string& prefix, const GraphFile& file, con
       if (!needed[id]) continue;
       return not_found(cat(prefix, ".index: no tensor '", key, "', which variable '", g.name(id), "' gets"));
     }
-    const bool as_it_is = by_rows[id] && bundle->entries().find(key)->second.size >= kManyBytes;
-    ASSIGN_OR_RETURN(const Tensor value, as_it_is ? bundle->map(key, slice) : bundle->lend(key, slice, parallel));
-    RETURN_IF_ERROR(set_checked(session, g, id, key, value, as_it_is).with_context(cat(prefix, ".index")));
+    const int64_t size = bundle->entries().find(key)->second.size;
+    const bool rows = readers[id] == ReadAs::kRows && size >= kManyBytes;
+    const bool anywhere = rows || (readers[id] != ReadAs::kAligned && size >= kLooseFrom);
+    ASSIGN_OR_RETURN(const Tensor value, rows ? bundle->map(key, slice) : bundle->lend(key, slice, parallel));
+    RETURN_IF_ERROR(set_checked(session, g, id, key, value, anywhere).with_context(cat(prefix, ".index")));
   }
   return ok_status();
 }

@@ -8,6 +8,7 @@
 #include "core/base/parallel.h"
 #include "core/run/session.h"
 #include "core/train/checkpoint.h"
+#include "core/train/variable_readers.h"
 
 namespace emplace {
 
@@ -19,8 +20,10 @@ Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const Gra
                                               Parallel& parallel);
 
 /// The checkpoint of a SavedModel. Variables of `graph` that a step does not need (`needed`, by node) may be missing in
-/// it; a model without variables needs no file.
+/// it; a model without variables needs no file. `readers`, by node: what variable_readers() says; its sum is not looked
+/// at where they only take rows of a large one.
 Status restore_saved_model(const std::string& prefix, const GraphFile& file, const Graph& graph,
-                           const std::vector<char>& needed, Session& session, Parallel& parallel);
+                           const std::vector<char>& needed, const std::vector<ReadAs>& readers, Session& session,
+                           Parallel& parallel);
 
 }  // namespace emplace

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "core/base/cat.h"
+#include "core/tensor/mapped_buffer.h"
 #include "core/train/checkpoint.h"
 
 namespace emplace {
@@ -77,7 +78,11 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& s
   if (!misfits.empty())
     return invalid_argument(cat("the checkpoint does not fit the graph; variables that are", misfits.text()))
         .blamed(Blame::kUsage);
-  for (const auto& [node, value] : found) RETURN_IF_ERROR(session.set_variable(node, *value));
+  // Who only reads takes them from the file; training writes to them at once.
+  const bool shared = fit == Fit::kCovers;
+  for (const auto& [node, value] : found)
+    RETURN_IF_ERROR(shared && is_aligned(*value) ? session.share_variable(node, *value)
+                                                 : session.set_variable(node, *value));
   for (const auto& [copy, original] : copies) {
     ASSIGN_OR_RETURN(Tensor value, session.variable(original));
     RETURN_IF_ERROR(session.set_variable(copy, value));
