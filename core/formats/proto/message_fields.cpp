@@ -6,6 +6,8 @@
 namespace emplace::proto {
 
 MessageFields::MessageFields(Message message, std::string_view bytes, WireError& error) {
+  constexpr size_t kUsual = 6;
+  found_.reserve(kUsual);
   const Field* last_of_oneof = nullptr;
   for (WireReader reader(bytes, error); reader.next();) {
     const Field* field = find_field(message, reader.field());
@@ -52,17 +54,26 @@ const MessageFields::Found* MessageFields::find(std::string_view name) const {
 std::vector<std::string_view> MessageFields::messages(const Found& f) {
   if (f.field->label == Label::kMap) return entries(f);
   if (f.field->repeated() || f.pieces.size() < 2) return f.pieces;
-  std::string& all = merged_.emplace_back();
+  std::string& all = merged_.emplace_front();
   for (std::string_view piece : f.pieces) all += piece;
   return {all};
 }
 
 std::vector<std::string_view> MessageFields::entries(const Found& f) const {
+  constexpr size_t kFew = 16;  // so many are found faster one by one
+  std::vector<std::string_view> keys, out;
   std::map<std::string_view, size_t> places;
-  std::vector<std::string_view> out;
+  const bool few = f.pieces.size() <= kFew;
   for (std::string_view entry : f.pieces) {
-    auto [at, added] = places.try_emplace(entry_key(entry), out.size());
-    added ? out.push_back(entry) : void(out[at->second] = entry);
+    const std::string_view key = entry_key(entry);
+    const auto at = few ? static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin())
+                        : places.try_emplace(key, out.size()).first->second;
+    if (at < out.size()) {
+      out[at] = entry;
+      continue;
+    }
+    out.push_back(entry);
+    if (few) keys.push_back(key);
   }
   return out;
 }

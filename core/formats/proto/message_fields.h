@@ -3,7 +3,7 @@
 /// oneof the last member.
 #pragma once
 
-#include <deque>
+#include <forward_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +37,7 @@ class MessageFields {
   Found& at(const Field& field);
 
   std::vector<Found> found_;
-  std::deque<std::string> merged_;  // messages that stood in pieces
+  std::forward_list<std::string> merged_;  // messages that stood in pieces
   int64_t unknown_ = 0;
 };
 
