@@ -25,6 +25,7 @@ class AnswerStream::Request final : public IncomingRequest {
  public:
   Request(AnswerStream& stream, RequestFrame frame) : stream_(stream), frame_(std::move(frame)) {}
 
+  uint64_t number() const { return frame_.id.number; }
   /// Has it handled.
   void serve() {
     stream_.handler_->handle(this);
@@ -38,11 +39,7 @@ class AnswerStream::Request final : public IncomingRequest {
       if (!answered_ && lost_) call_off();
       if (!answered_) return;
     }
-    stream_.answered(*this, std::move(answer_));
-  }
-  /// Has the stream's next message read, once. After handle() or within it, by the thread that calls that.
-  void read_on() {
-    if (!std::exchange(reads_on_, true)) stream_.read_next();
+    stream_.answered(std::move(answer_));
   }
   /// Nobody waits for its answer.
   void lost() {
@@ -60,7 +57,6 @@ class AnswerStream::Request final : public IncomingRequest {
       return false;
     }
     stays_ = true;
-    read_on();
     std::lock_guard lock(mutex_);
     handled_ = true;
     if (lost_) call_off();
@@ -73,7 +69,7 @@ class AnswerStream::Request final : public IncomingRequest {
       answer_ = std::move(answer);
       if (!handled_) return;
     }
-    stream_.answered(*this, std::move(answer_));
+    stream_.answered(std::move(answer_));
   }
 
  private:
@@ -85,7 +81,7 @@ class AnswerStream::Request final : public IncomingRequest {
 
   AnswerStream& stream_;
   RequestFrame frame_;
-  bool stays_ = false, reads_on_ = false;  // of the thread that calls handle()
+  bool stays_ = false;  // of the thread that calls handle()
   std::mutex mutex_;
   // Guarded by mutex_.
   Answer answer_;
@@ -93,85 +89,77 @@ class AnswerStream::Request final : public IncomingRequest {
   bool lost_ = false, called_off_ = false;
 };
 
-AnswerStream::AnswerStream(RequestHandler* handler, uint64_t run, std::function<void(AnswerStream*)> done)
-    : handler_(handler), run_(run), done_(std::move(done)) {
-  StartRead(&read_);
+AnswerStream::AnswerStream(grpc::GenericCallbackServerContext* context, RequestHandler* handler, uint64_t run,
+                           std::function<void(AnswerStream*)> done)
+    : context_(context), handler_(handler), run_(run), done_(std::move(done)) {
+  StartSendInitialMetadata();
 }
 
-// What is read next is asked for once this message is handed on: asking sends a message of its own, which is better
-// behind the answer than before it. Behind a large one, the next may already be copied meanwhile, on another thread.
-void AnswerStream::OnReadDone(bool ok) {
-  constexpr size_t kLarge = size_t{64} << 10;
+void AnswerStream::OnSendInitialMetadataDone(bool ok) {
+  if (!ok) return lost();
+  std::lock_guard lock(mutex_);
+  if (!finished_) take_turn(nullptr, true);
+}
+
+// With the lock: what is finished may be gone.
+void AnswerStream::take_turn(Frame out, bool receives) {
+  under_way_ = true;
+  start_turn(context_->c_call(), std::move(out), receives);
+}
+
+void AnswerStream::turned(Frame in) {
   RequestFrame frame;
-  if (!ok || !read(read_, frame)) return lost();
-  const bool is_large = frame.body.size() > kLarge;
-  const auto request = std::make_shared<Request>(*this, std::move(frame));
+  std::shared_ptr<Request> request;
+  if (in && read(*in, frame)) request = std::make_shared<Request>(*this, std::move(frame));
+  in.reset();
+  bool is_last_use = false;
   {
     std::lock_guard lock(mutex_);
-    if (finished_) return;
-    open_.emplace(request.get(), request);
+    under_way_ = false;
+    is_last_use = done_with_;
+    if (finished_) request = nullptr;
+    request_ = request;
   }
-  if (is_large) request->read_on();
-  request->serve();
-  request->read_on();
+  if (is_last_use) {
+    delete this;
+  } else if (request) {
+    request->serve();
+  } else {
+    lost();
+  }
 }
 
-void AnswerStream::read_next() {
-  std::lock_guard lock(mutex_);
-  if (finished_) return;
-  read_.Clear();
-  StartRead(&read_);
-}
-
-void AnswerStream::answered(Request& request, Answer answer) {
-  grpc::ByteBuffer frame = answer_frame(request.id().number, run_, std::move(answer));
+// The next request is asked for along with the answer, or not at all.
+void AnswerStream::answered(Answer answer) {
+  Frame frame = answer_frame(request_->number(), run_, std::move(answer));
   std::shared_ptr<Request> last;  // may be the last to know of it
   bool finishes = false;
   {
     std::lock_guard lock(mutex_);
-    const auto found = open_.find(&request);
-    last = std::move(found->second);
-    open_.erase(found);
-    if (!lost_) write(frame);
+    last.swap(request_);
+    answers_last_ = closing_ && !lost_;
     finishes = ends();
-  }
-  if (finishes) Finish(grpc::Status::OK);
-}
-
-void AnswerStream::write(const grpc::ByteBuffer& frame) {
-  to_write_.push_back(frame);  // its bytes are shared
-  if (to_write_.size() == 1) StartWrite(&to_write_.front());
-}
-
-void AnswerStream::OnWriteDone(bool ok) {
-  bool finishes = false;
-  {
-    std::lock_guard lock(mutex_);
-    to_write_.pop_front();
-    if (!ok) lost_ = true;
-    if (lost_) to_write_.clear();
-    if (!to_write_.empty()) StartWrite(&to_write_.front());
-    finishes = ends();
+    if (!finishes) take_turn(std::move(frame), !answers_last_);
   }
   if (finishes) Finish(grpc::Status::OK);
 }
 
 bool AnswerStream::ends() {
-  if (finished_ || !(lost_ || closing_) || !open_.empty() || !to_write_.empty()) return false;
+  if (finished_ || request_ || !(lost_ || (closing_ && !answers_last_))) return false;
   return finished_ = true;
 }
 
 void AnswerStream::lost() {
-  std::vector<std::shared_ptr<Request>> left;
+  std::shared_ptr<Request> left;
   bool finishes = false;
   {
     std::lock_guard lock(mutex_);
     lost_ = true;
-    for (const auto& [request, kept] : open_) left.push_back(kept);
+    left = request_;
     finishes = ends();
   }
   if (finishes) return Finish(grpc::Status::OK);
-  for (const std::shared_ptr<Request>& request : left) request->lost();
+  if (left) left->lost();
 }
 
 void AnswerStream::close() {
@@ -184,8 +172,14 @@ void AnswerStream::close() {
   if (finishes) Finish(grpc::Status::OK);
 }
 
+// What is under way fails now, if it has not ended yet, and is heard of later.
 void AnswerStream::OnDone() {
   done_(this);
+  {
+    std::lock_guard lock(mutex_);
+    done_with_ = true;
+    if (under_way_) return;
+  }
   delete this;
 }
 

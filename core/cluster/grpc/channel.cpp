@@ -94,9 +94,6 @@ class GrpcLink {
         silent_s(options.heartbeat_s),
         stub(kept(grpc::CreateCustomChannel(address, credentials(options), arguments(options)))),
         sender_(random_number()) {}
-  ~GrpcLink() {
-    if (stream_) stream_->close();
-  }
 
   const std::string token;
   const double mend_s;    // so long a lost connection is tried to be mended: less than the peer keeps its requests
@@ -115,23 +112,13 @@ class GrpcLink {
     open_.erase(number);
   }
 
-  /// By the stream of all requests; one that has ended is followed by another.
-  void stream(const RequestId& id, std::string_view method, const grpc::Slice& body,
-              const std::shared_ptr<StreamedRequest>& who) {
-    for (std::shared_ptr<RequestStream> used; !used || !used->send(id.number, request_frame(id, method, body), who);) {
-      std::lock_guard lock(mutex_);
-      if (!stream_ || stream_ == used) stream_ = RequestStream::open(stub, token);
-      used = stream_;
+  /// By a stream that nobody else uses meanwhile.
+  std::shared_ptr<RequestStream> stream(const RequestId& id, std::string_view method, const grpc::Slice& body,
+                                        const std::shared_ptr<StreamedRequest>& who) {
+    for (;;) {
+      std::shared_ptr<RequestStream> taken = streams_->take();
+      if (taken->send(id.number, request_frame(id, method, body), who)) return taken;
     }
-  }
-  /// See RequestStream::give_up().
-  bool give_up(uint64_t number) {
-    std::shared_ptr<RequestStream> used;
-    {
-      std::lock_guard lock(mutex_);
-      used = stream_;
-    }
-    return used && used->give_up(number);
   }
 
   /// A request of the transport itself, whose number, and whose answer, nobody keeps.
@@ -156,16 +143,16 @@ class GrpcLink {
   }
 
   const uint64_t sender_;
+  const std::shared_ptr<RequestStreams> streams_ = std::make_shared<RequestStreams>(stub, token);
   std::mutex mutex_;
   // Guarded by mutex_.
   uint64_t last_ = 0;
   std::set<uint64_t> open_;  // numbers without an answer
-  std::shared_ptr<RequestStream> stream_;
 };
 
 namespace {
 
-/// Goes by the stream at first; a call of its own is what has a time limit, is large, or is sent again.
+/// Goes by a stream at first; a call of its own is what has a time limit, is large, or is sent again.
 class GrpcRequest final : public OutgoingRequest,
                           public StreamedRequest,
                           public std::enable_shared_from_this<GrpcRequest> {
@@ -184,7 +171,7 @@ class GrpcRequest final : public OutgoingRequest,
   void start() {
     started_ = begun_ = Clock::now();
     if (deadline_ || body_.size() > kMostOnStream) return attempt();
-    link_->stream(id_, method_, body_, shared_from_this());
+    stream_ = link_->stream(id_, method_, body_, shared_from_this());
   }
   void answered(AnswerFrame frame) override {
     link_->run = frame.run;
@@ -226,7 +213,7 @@ class GrpcRequest final : public OutgoingRequest,
 
  private:
   void give_up() {
-    if (link_->give_up(id_.number)) return failed(grpc::Status::CANCELLED);
+    if (stream_ && stream_->give_up(id_.number)) return failed(grpc::Status::CANCELLED);
     grpc::ClientContext* call = nullptr;
     {
       std::lock_guard lock(mutex_);
@@ -289,6 +276,7 @@ class GrpcRequest final : public OutgoingRequest,
   const grpc::Slice body_;
   const RequestId id_;
   AnswerSink* const sink_;
+  std::shared_ptr<RequestStream> stream_;  // the first attempt's; null: it was a call
   std::optional<gpr_timespec> deadline_;
   std::optional<grpc::Status> failure_;  // the loss of the connection that it was sent on first
   Clock::time_point until_;              // until when it is sent again

@@ -1,5 +1,8 @@
 #include "core/cluster/grpc/frames.h"
 
+#include <grpc/byte_buffer_reader.h>
+#include <grpc/slice.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -22,17 +25,25 @@ void add_text(std::string& head, std::string_view text) {
   head.append(text);
 }
 
-grpc::ByteBuffer frame(const std::string& head, const grpc::Slice& body) {
-  const grpc::Slice parts[] = {grpc::Slice(head), body};
-  return {parts, body.size() > 0 ? size_t{2} : size_t{1}};
+Frame frame(const std::string& head, const grpc::Slice& body) {
+  grpc_slice parts[] = {grpc::Slice(head).c_slice(), body.c_slice()};
+  Frame made(grpc_raw_byte_buffer_create(parts, body.size() > 0 ? 2 : 1));
+  for (const grpc_slice& part : parts) grpc_slice_unref(part);
+  return made;
 }
 
 /// Takes the bytes of a message, one part after the other. What is not there is zero, and noted.
 class Reader {
  public:
-  explicit Reader(const grpc::ByteBuffer& message) {
-    whole_ = message.Valid() && message.Dump(&slices_).ok();
-    if (whole_) left_ = message.Length();
+  explicit Reader(grpc_byte_buffer& message) {
+    grpc_byte_buffer_reader reader;
+    whole_ = grpc_byte_buffer_reader_init(&reader, &message) != 0;
+    if (!whole_) return;
+    for (grpc_slice part; grpc_byte_buffer_reader_next(&reader, &part) != 0;) {
+      slices_.emplace_back(part, grpc::Slice::STEAL_REF);
+      left_ += slices_.back().size();
+    }
+    grpc_byte_buffer_reader_destroy(&reader);
   }
   template <class T>
   T number() {
@@ -73,13 +84,13 @@ class Reader {
 
 }  // namespace
 
-grpc::ByteBuffer request_frame(const RequestId& id, std::string_view method, const grpc::Slice& body) {
+Frame request_frame(const RequestId& id, std::string_view method, const grpc::Slice& body) {
   std::string head = bytes_of(id);
   add_text(head, method);
   return frame(head, body);
 }
 
-grpc::ByteBuffer answer_frame(uint64_t number, uint64_t run, Answer answer) {
+Frame answer_frame(uint64_t number, uint64_t run, Answer answer) {
   std::string head;
   add(head, number);
   add(head, run);
@@ -89,7 +100,7 @@ grpc::ByteBuffer answer_frame(uint64_t number, uint64_t run, Answer answer) {
   return frame(head, slice_of(std::move(answer.shared)));
 }
 
-bool read(const grpc::ByteBuffer& message, RequestFrame& to) {
+bool read(grpc_byte_buffer& message, RequestFrame& to) {
   Reader in(message);
   to.id = request_id(in.text(sizeof(uint64_t) * 3));
   to.method = in.text(in.number<uint32_t>());
@@ -97,7 +108,7 @@ bool read(const grpc::ByteBuffer& message, RequestFrame& to) {
   return in.whole() && to.id.sender != 0;
 }
 
-bool read(const grpc::ByteBuffer& message, AnswerFrame& to) {
+bool read(grpc_byte_buffer& message, AnswerFrame& to) {
   Reader in(message);
   to.number = in.number<uint64_t>(), to.run = in.number<uint64_t>();
   to.answer.code = in.number<int32_t>();

@@ -2,13 +2,13 @@
 // body as it is.
 #pragma once
 
-#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "core/cluster/grpc/message_turn.h"
 #include "core/cluster/transport.h"
 
 namespace emplace {
@@ -25,11 +25,11 @@ struct AnswerFrame {
 };
 
 /// Bodies are not copied.
-grpc::ByteBuffer request_frame(const RequestId& id, std::string_view method, const grpc::Slice& body);
-grpc::ByteBuffer answer_frame(uint64_t number, uint64_t run, Answer answer);
+Frame request_frame(const RequestId& id, std::string_view method, const grpc::Slice& body);
+Frame answer_frame(uint64_t number, uint64_t run, Answer answer);
 
 /// False: it is none.
-bool read(const grpc::ByteBuffer& message, RequestFrame& to);
-bool read(const grpc::ByteBuffer& message, AnswerFrame& to);
+bool read(grpc_byte_buffer& message, RequestFrame& to);
+bool read(grpc_byte_buffer& message, AnswerFrame& to);
 
 }  // namespace emplace

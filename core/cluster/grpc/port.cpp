@@ -171,14 +171,14 @@ grpc::ServerGenericBidiReactor* GrpcPort::CreateReactor(grpc::GenericCallbackSer
   }
   if (const std::string_view wanted = value(kPortKey); !wanted.empty() && number_of(wanted) != run_)
     return new GrpcReactor(grpc::Status(grpc::StatusCode::UNAVAILABLE, kOtherPort));
-  if (context->method() == kStreamMethod) return open_stream();
+  if (context->method() == kStreamMethod) return open_stream(context);
   context->AddInitialMetadata(kPortKey, bytes_of(run_));
   return new GrpcReactor(context->method(), request_id(value(kRequestKey)), handler_);
 }
 
-grpc::ServerGenericBidiReactor* GrpcPort::open_stream() {
+grpc::ServerGenericBidiReactor* GrpcPort::open_stream(grpc::GenericCallbackServerContext* context) {
   std::lock_guard lock(mutex_);
-  auto* made = new AnswerStream(handler_, run_, [this](AnswerStream* ended) {
+  auto* made = new AnswerStream(context, handler_, run_, [this](AnswerStream* ended) {
     std::lock_guard erasing(mutex_);
     streams_.erase(ended);
   });

@@ -29,7 +29,7 @@ class GrpcPort final : public ListeningPort, public grpc::CallbackGenericService
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
 
  private:
-  grpc::ServerGenericBidiReactor* open_stream();
+  grpc::ServerGenericBidiReactor* open_stream(grpc::GenericCallbackServerContext* context);
 
   const std::string token_;
   const uint64_t run_;  // of this process, for who asks again

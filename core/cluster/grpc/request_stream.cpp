@@ -5,73 +5,110 @@
 #include "core/cluster/grpc/wire.h"
 
 namespace emplace {
+namespace {
 
-std::shared_ptr<RequestStream> RequestStream::open(grpc::GenericStub& stub, const std::string& token) {
+constexpr size_t kMostIdle = 16;  // more stay from a crowd only
+
+}  // namespace
+
+std::shared_ptr<RequestStream> RequestStream::open(grpc::GenericStub& stub, const std::string& token,
+                                                   std::weak_ptr<RequestStreams> idle) {
   std::shared_ptr<RequestStream> made(new RequestStream);
   made->self_ = made;
+  made->idle_ = std::move(idle);
   made->context_.AddMetadata(kTokenKey, token);
   stub.PrepareBidiStreamingCall(&made->context_, kStreamMethod, {}, made.get());
-  made->StartRead(&made->read_);
   made->StartCall();
   return made;
 }
 
-// Writes are begun with the lock: gRPC calls back later, and not what reads have found to be at its end.
-bool RequestStream::send(uint64_t number, grpc::ByteBuffer frame, std::shared_ptr<StreamedRequest> who) {
-  std::lock_guard lock(mutex_);
-  if (ended_) return false;
-  open_.emplace(number, std::move(who));
-  to_write_.push_back(std::move(frame));
-  if (to_write_.size() == 1) StartWrite(&to_write_.front());
+bool RequestStream::send(uint64_t number, Frame frame, std::shared_ptr<StreamedRequest> who) {
+  {
+    std::lock_guard lock(mutex_);
+    if (ended_) return false;
+    number_ = number, who_ = std::move(who), under_way_ = true;
+  }
+  start_turn(context_.c_call(), std::move(frame));
   return true;
 }
 
-void RequestStream::OnWriteDone(bool ok) {
+bool RequestStream::give_up(uint64_t number) {
+  std::shared_ptr<StreamedRequest> who;
   std::lock_guard lock(mutex_);
-  to_write_.pop_front();
-  if (!ok) ended_ = true;
-  if (!ended_ && !to_write_.empty()) StartWrite(&to_write_.front());
+  if (number == number_) who.swap(who_);
+  return who != nullptr;
 }
 
-std::shared_ptr<StreamedRequest> RequestStream::take(uint64_t number) {
-  std::lock_guard lock(mutex_);
-  const auto found = open_.find(number);
-  if (found == open_.end()) return nullptr;
-  auto who = std::move(found->second);
-  open_.erase(found);
-  return who;
-}
-
-bool RequestStream::give_up(uint64_t number) { return take(number) != nullptr; }
-
-// Asking for the next message sends one of its own, and its receiver wakes up for it: better once whoever waits for
-// this answer goes on. Behind a large one, the next may be copied meanwhile, on another thread.
-void RequestStream::OnReadDone(bool ok) {
-  constexpr size_t kLarge = size_t{64} << 10;
+// It is free for the next request before whoever waits for this answer goes on.
+void RequestStream::turned(Frame in) {
   AnswerFrame frame;
-  if (!ok || !read(read_, frame)) {
+  bool is_answer = in && read(*in, frame), is_over = false;
+  in.reset();
+  std::shared_ptr<StreamedRequest> who;
+  std::shared_ptr<RequestStream> self;
+  {
     std::lock_guard lock(mutex_);
-    ended_ = true;
-    return ok ? context_.TryCancel() : void();
+    self = self_;
+    under_way_ = false;
+    is_over = ended_.has_value();
+    is_answer = is_answer && frame.number == number_;
+    if (is_answer) who.swap(who_);
   }
-  read_.Clear();
-  const bool is_large = frame.answer.body.size() > kLarge;
-  if (is_large) StartRead(&read_);
-  if (const auto who = take(frame.number)) who->answered(std::move(frame));
-  if (!is_large) StartRead(&read_);
+  const auto idle = idle_.lock();
+  if (is_over)
+    end();
+  else if (is_answer && idle)
+    idle->give_back(self);
+  else
+    context_.TryCancel();
+  if (who) who->answered(std::move(frame));
 }
 
 void RequestStream::OnDone(const grpc::Status& status) {
-  const auto self = std::move(self_);
-  std::map<uint64_t, std::shared_ptr<StreamedRequest>> left;
   {
     std::lock_guard lock(mutex_);
-    ended_ = true;
-    left.swap(open_);
+    ended_ = status;
+    if (under_way_) return;
   }
-  // A peer that ends it in peace is about to close its port.
-  const grpc::Status why = status.ok() ? grpc::Status(grpc::StatusCode::CANCELLED, "") : status;
-  for (const auto& [number, who] : left) who->broken(why);
+  end();
+}
+
+// A peer that ends a stream in peace is about to close its port.
+void RequestStream::end() {
+  std::shared_ptr<RequestStream> self;
+  std::shared_ptr<StreamedRequest> who;
+  grpc::Status why;
+  {
+    std::lock_guard lock(mutex_);
+    self.swap(self_);
+    who.swap(who_);
+    why = ended_->ok() ? grpc::Status(grpc::StatusCode::CANCELLED, "") : *ended_;
+  }
+  if (who) who->broken(why);
+}
+
+RequestStreams::~RequestStreams() {
+  for (const auto& stream : idle_) stream->close();
+}
+
+std::shared_ptr<RequestStream> RequestStreams::take() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto last = std::move(idle_.back());
+      idle_.pop_back();
+      return last;
+    }
+  }
+  return RequestStream::open(stub_, token_, weak_from_this());
+}
+
+void RequestStreams::give_back(std::shared_ptr<RequestStream> stream) {
+  {
+    std::lock_guard lock(mutex_);
+    if (idle_.size() < kMostIdle) return idle_.push_back(std::move(stream));
+  }
+  stream->close();
 }
 
 }  // namespace emplace

@@ -1,5 +1,5 @@
-// Requests to one peer, and their answers, as messages of one stream that stays open. A call of its own for each, with
-// its heads and its end, takes twice as long.
+// Requests to one peer, and their answers, as messages of streams that stay open, one request on each at a time. A call
+// of its own for each, with its heads and its end, takes twice as long.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -7,11 +7,11 @@
 #include <grpcpp/support/client_callback.h>
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/cluster/grpc/frames.h"
 
@@ -28,34 +28,54 @@ class StreamedRequest {
   ~StreamedRequest() = default;
 };
 
-/// Thread-safe. Lives until gRPC is done with it, whoever else lets go of it.
-class RequestStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  static std::shared_ptr<RequestStream> open(grpc::GenericStub& stub, const std::string& token);
+class RequestStreams;
 
-  /// False: it takes no requests any longer, and another one is to be opened.
-  bool send(uint64_t number, grpc::ByteBuffer frame, std::shared_ptr<StreamedRequest> who);
-  /// False: the request is not under way here, or no longer. Else it hears of nothing any more.
+/// Lives until gRPC is done with it, whoever else lets go of it.
+class RequestStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>, MessageTurn {
+ public:
+  static std::shared_ptr<RequestStream> open(grpc::GenericStub& stub, const std::string& token,
+                                             std::weak_ptr<RequestStreams> idle);
+
+  /// False: it has ended, and another one is to be taken. REQUIRES: it was taken from RequestStreams for this request.
+  bool send(uint64_t number, Frame frame, std::shared_ptr<StreamedRequest> who);
+  /// False: the request is not under way here, or no longer. Else it hears of nothing any more. Any thread.
   bool give_up(uint64_t number);
-  /// REQUIRES: no request is under way.
+  /// REQUIRES: nobody waits for an answer here.
   void close() { context_.TryCancel(); }
 
  private:
   RequestStream() = default;
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
+  void turned(Frame in) override;
   void OnDone(const grpc::Status& status) override;
-  std::shared_ptr<StreamedRequest> take(uint64_t number);
+  void end();
 
   grpc::ClientContext context_;
-  grpc::ByteBuffer read_;
-  std::shared_ptr<RequestStream> self_;  // until it is done
+  std::weak_ptr<RequestStreams> idle_;
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::map<uint64_t, std::shared_ptr<StreamedRequest>> open_;
-  std::deque<grpc::ByteBuffer> to_write_;  // the first is being written
-  bool ended_ = false;                     // nothing is written any longer
+  std::shared_ptr<RequestStream> self_;   // until gRPC is done with it
+  std::shared_ptr<StreamedRequest> who_;  // null: nobody waits
+  uint64_t number_ = 0;
+  bool under_way_ = false;
+  std::optional<grpc::Status> ended_;
+};
+
+/// The streams to a peer on which no request is. Thread-safe.
+class RequestStreams : public std::enable_shared_from_this<RequestStreams> {
+ public:
+  RequestStreams(grpc::GenericStub& stub, std::string token) : stub_(stub), token_(std::move(token)) {}
+  ~RequestStreams();
+
+  /// The one that was used last, or a new one.
+  std::shared_ptr<RequestStream> take();
+  void give_back(std::shared_ptr<RequestStream> stream);
+
+ private:
+  grpc::GenericStub& stub_;
+  const std::string token_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<RequestStream>> idle_;  // guarded by mutex_
 };
 
 }  // namespace emplace
