@@ -14,7 +14,7 @@
 namespace emplace::message {
 
 /// Tasks of other numbers are refused.
-inline constexpr int kProtocol = 7;
+inline constexpr int kProtocol = 8;
 
 /// Of a tensor between tasks: one that has more goes in several messages. What was just copied into a message is still
 /// in the processor's memory when it is sent, and the first part arrives while the next is copied.
