@@ -14,7 +14,10 @@ constexpr size_t kMostIdle = 16;  // more stay from a crowd only
 std::shared_ptr<RequestStream> RequestStream::open(grpc::GenericStub& stub, const std::string& token,
                                                    std::weak_ptr<RequestStreams> idle) {
   std::shared_ptr<RequestStream> made(new RequestStream);
-  made->self_ = made;
+  {
+    std::lock_guard lock(made->mutex_);  // for the thread that hears of its end first
+    made->self_ = made;
+  }
   made->idle_ = std::move(idle);
   made->context_.AddMetadata(kTokenKey, token);
   stub.PrepareBidiStreamingCall(&made->context_, kStreamMethod, {}, made.get());
