@@ -57,6 +57,7 @@ Status Executor::prepare(const std::vector<Tensor>& feeds) {
 Status Executor::bind(const std::vector<std::byte*>& blocks) {
   RETURN_IF_ERROR(bind_memory(prepared_, blocks));
   operands_.list_releases();
+  interpreter_.list_plain_loops();
   launches_.fill(gpu_, operands_);
   return ok_status();
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/run/observer_feed.h"
+#include "core/run/plain_loop_run.h"
 #include "core/run/prepared_program.h"
 #include "core/run/slot_operands.h"
 
@@ -26,6 +27,9 @@ class FrameInterpreter {
 
   /// Of copies that were made here since this was set to 0.
   std::atomic<int64_t> copy_bytes{0};
+
+  /// After SlotOperands::list_releases().
+  void list_plain_loops();
 
  private:
   struct Loop {
@@ -60,6 +64,7 @@ class FrameInterpreter {
   SlotOperands& operands_;
   ObserverFeed* feed_;
   std::vector<Loop> loops_;               // ascending
+  std::vector<PlainLoopRun> plain_;       // of p_.plain_loops, in their order
   std::vector<uint8_t> dead_;             // by InstructionId: did not run in this step
   std::vector<uint64_t> passes_;          // by InstructionId, of transfers in loops: how often they ran in this step
   std::vector<GpuCopyKernel*> arriving_;  // by ValueId: what is on its way to the host; null: nothing

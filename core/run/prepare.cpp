@@ -7,6 +7,7 @@
 
 #include "core/base/stop.h"
 #include "core/plan/blamed_node.h"
+#include "core/plan/plain_loops.h"
 #include "core/plan/settle.h"
 #include "core/plan/shared_reads.h"
 #include "core/plan/undone_transposes.h"
@@ -116,6 +117,7 @@ Status prepare(PreparedProgram& p, const std::vector<Tensor>& feeds) {
   ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds, constants));
   if (!p.runtime.observer) share_reads(p.file.graph, p.program, p.plan);
   if (!p.runtime.observer || !p.runtime.observer->needs_values()) share_undone(p.file.graph, p.program, p.plan);
+  if (!p.runtime.observer) p.plain_loops = find_plain_loops(p.file.graph, p.devices, p.program, p.plan);
   announce_ops(p);
   RETURN_IF_ERROR(place_constants(p));
   const InstructionId guarded = guarded_instruction(p);

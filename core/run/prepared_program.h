@@ -6,6 +6,7 @@
 ///   core/run/binding.h            gives it memory
 ///   core/run/launch_list.h        runs it: in order, or what is independent in parallel
 ///   core/run/frame_interpreter.h  runs what only a run knows: loops, dead tensors, shapes
+///   core/run/plain_loop_run.h     runs loops of which more is known
 ///   core/run/gpu_launcher.h       makes fewer and better ordered launches of it where GPUs are involved
 ///   core/run/executor.h           all of these together
 ///
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "core/graph/graph_file.h"
+#include "core/plan/plain_loops.h"
 #include "core/plan/plan.h"
 #include "core/run/bound_instruction.h"
 #include "core/run/memory_guard.h"
@@ -59,6 +61,7 @@ struct PreparedProgram {
   Runtime& runtime;
   const ProgramThreads threads;
   Plan plan;
+  std::vector<PlainLoop> plain_loops;  // ascending
 
   std::vector<BoundInstruction> bound;  // by InstructionId
   std::vector<Tensor> values;           // by ValueId; a slot's changes as the step goes on

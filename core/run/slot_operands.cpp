@@ -36,16 +36,51 @@ void SlotOperands::list_releases() {
     if (program.instructions[loop].kind == InstructionKind::kLoop)
       std::fill(enters.begin() + loop, enters.begin() + program.instructions[loop].entered, 1);
   }
+  std::vector<char> stays(p_.plan.values.size());  // until the next iteration
+  for (const PlainLoop& loop : p_.plain_loops) {
+    for (const LoopVariable& v : loop.variables) stays[v.next] = 1;
+  }
   for (ValueId v = 0; v < p_.plan.values.size(); ++v) {
     const ValuePlan& plan = p_.plan.values[v];
     const InstructionId producer = program.values[v].producer;
     if (plan.storage != Storage::kSlot || producer == kNoInstruction || plan.last_use >= program.instructions.size())
       continue;
+    if (plan.same_as != kNoValue || stays[v]) continue;
     const Control control = program.instructions[producer].control;
     if (control == Control::kEnter) continue;
     if (enters[producer] && p_.file.graph.traits(program.values[v].tensor.node).control == Control::kEnter) continue;
     const bool next = control == Control::kNextIteration;  // read by an instruction before its producer
     releases_[next ? plan.last_use : std::max(plan.last_use, producer)].push_back(v);
+  }
+  if (!p_.plain_loops.empty()) list_last_reads();
+}
+
+void SlotOperands::list_last_reads() {
+  last_reads_.resize(p_.program.instructions.size());
+  for (const PlainLoop& loop : p_.plain_loops) {
+    for (InstructionId id = loop.loop; id < p_.program.instructions[loop.loop].body_end; ++id) {
+      const auto inputs = p_.program.inputs(p_.program.instructions[id]);
+      for (size_t i = 0; i < std::min<size_t>(inputs.size(), 64); ++i) {
+        const ValueId v = p_.plan.source(inputs[i]);
+        const auto is_it = [&](ValueId other) { return p_.plan.source(other) == v; };
+        if (std::any_of(releases_[id].begin(), releases_[id].end(), is_it) &&
+            std::count_if(inputs.begin(), inputs.end(), is_it) == 1)
+          last_reads_[id] |= uint64_t{1} << i;
+      }
+    }
+  }
+}
+
+void SlotOperands::gather_in_plain_loop(InstructionId id) {
+  const auto inputs = p_.program.inputs(p_.program.instructions[id]);
+  KernelContext& c = p_.bound[id].context;
+  const uint64_t last = last_reads_[id];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& value = p_.values[p_.plan.source(inputs[i])];
+    if (i < 64 && ((last >> i) & 1))
+      c.inputs_[i] = std::exchange(value, Tensor());
+    else
+      c.inputs_[i] = value;
   }
 }
 
@@ -120,14 +155,26 @@ Status SlotOperands::allocate_output(InstructionId id, size_t i, const PlacedVal
   return ok_status();
 }
 
+// By the rule as long as shapes, or values that it reads, may be others than those of the last run.
+Result<const std::vector<Shape>*> SlotOperands::shapes_by_rule(InstructionId id, const OpDef* def) {
+  BoundInstruction& b = p_.bound[id];
+  const bool same = !def->provides() && is_prepared_for_inputs(id, def);
+  if (same && !b.settled.empty()) return static_cast<const std::vector<Shape>*>(&b.settled);
+  RETURN_IF_ERROR(infer_shapes(id, p_.file.graph.type(p_.program.instructions[id].node)));
+  if (!def->provides()) b.settled = rule_of_thread().outputs;
+  return static_cast<const std::vector<Shape>*>(&rule_of_thread().outputs);
+}
+
 Status SlotOperands::settle_outputs(InstructionId id) {
   const Instruction& s = p_.program.instructions[id];
   KernelContext& c = p_.bound[id].context;
   const OpDef* def = s.kind == InstructionKind::kNode ? p_.file.graph.type(s.node).def : nullptr;
   const bool planned = p_.plan.modes[id] == InstructionMode::kPlanned;
   const bool own_rule = def && !planned && s.control == Control::kNone;
-  if (own_rule) RETURN_IF_ERROR(infer_shapes(id, p_.file.graph.type(s.node)));
-  const RuleContext* rule = own_rule ? &rule_of_thread() : nullptr;
+  const std::vector<Shape>* by_rule = nullptr;
+  if (own_rule) {
+    ASSIGN_OR_RETURN(by_rule, shapes_by_rule(id, def));
+  }
   auto outputs = p_.program.outputs(s);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const PlacedValue& value = p_.program.values[outputs[i]];
@@ -137,7 +184,7 @@ Status SlotOperands::settle_outputs(InstructionId id) {
       continue;
     }
     const Shape& shape = planned             ? plan.shape
-                         : rule              ? rule->outputs[i]
+                         : by_rule           ? (*by_rule)[i]
                          : c.inputs_.empty() ? plan.shape
                                              : c.inputs_[0].shape();
     const bool settled = (planned || own_rule) && shape.fully_known();
@@ -149,14 +196,26 @@ Status SlotOperands::settle_outputs(InstructionId id) {
   return prepare_for_inputs(id, def);
 }
 
+bool SlotOperands::is_prepared_for_inputs(InstructionId id, const OpDef* def) const {
+  const BoundInstruction& b = p_.bound[id];
+  const std::span<const Tensor> inputs = b.context.inputs_;
+  if (!b.prepared || !std::equal(inputs.begin(), inputs.end(), b.prepared_for.begin(), b.prepared_for.end(),
+                                 [](const Tensor& in, const Shape& shape) { return in.shape() == shape; }))
+    return false;
+  if (!def) return true;
+  const auto& values = def->value_input_list();
+  return std::all_of(values.begin(), values.end(), [&](int entry) {
+    const int i = entry < 0 ? b.context.num_inputs() + entry : entry;
+    return b.context.input_is_constant(i);
+  });
+}
+
 // Prepares again where shapes differ from the last run, or values that the kernel reads may.
 Status SlotOperands::prepare_for_inputs(InstructionId id, const OpDef* def) {
   BoundInstruction& b = p_.bound[id];
   std::span<const Tensor> inputs = b.context.inputs_;
   if (p_.plan.modes[id] == InstructionMode::kPlanned) return b.prepared ? ok_status() : p_.prepare_kernel(id);
-  const bool same = b.prepared && std::equal(inputs.begin(), inputs.end(), b.prepared_for.begin(), b.prepared_for.end(),
-                                             [](const Tensor& in, const Shape& shape) { return in.shape() == shape; });
-  if (same && (!def || def->value_input_list().empty())) return ok_status();
+  if (is_prepared_for_inputs(id, def)) return ok_status();
   b.prepared_for.clear();
   for (const Tensor& in : inputs) b.prepared_for.push_back(in.shape());
   return p_.prepare_kernel(id);

@@ -24,6 +24,8 @@ class SlotOperands {
   Status gather(InstructionId id);
   /// With simulated GPUs: is each of the gathered inputs in the memory where it belongs?
   Status check_inputs(InstructionId id) const;
+  /// The same in a plain loop, where nothing is dead: what nobody reads behind this instruction is moved.
+  void gather_in_plain_loop(InstructionId id);
   /// Shapes and storage of the outputs, and the kernel prepared for them. A planned instruction has both, but for what
   /// its kernel provides.
   Status settle_outputs(InstructionId id);
@@ -46,7 +48,11 @@ class SlotOperands {
 
  private:
   bool is_released(ValueId v, InstructionId id) const;
+  void list_last_reads();
 
+  /// Shapes of the outputs by the op's rule; null: there is none to ask.
+  Result<const std::vector<Shape>*> shapes_by_rule(InstructionId id, const OpDef* def);
+  bool is_prepared_for_inputs(InstructionId id, const OpDef* def) const;
   Status infer_shapes(InstructionId id, const NodeType& type);
   Status allocate_output(InstructionId id, size_t i, const PlacedValue& value, const Shape& shape);
   Status prepare_for_inputs(InstructionId id, const OpDef* def);
@@ -54,6 +60,7 @@ class SlotOperands {
   PreparedProgram& p_;
   std::vector<uint8_t> dead_;                   // by ValueId
   std::vector<std::vector<ValueId>> releases_;  // by InstructionId
+  std::vector<uint64_t> last_reads_;  // by InstructionId, of plain loops: a bit for each input that is released
 };
 
 }  // namespace emplace

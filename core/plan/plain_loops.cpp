@@ -1,0 +1,236 @@
+#include "core/plan/plain_loops.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/plan/storage.h"
+#include "core/tensor/mapped_buffer.h"
+
+namespace emplace {
+namespace {
+
+/// Says when the nodes of one loop run, if that can be said.
+class TurnFinder {
+ public:
+  TurnFinder(const Graph& graph, const DeviceSet& devices, const Program& program, const std::vector<uint8_t>& fetched)
+      : graph_(graph),
+        devices_(devices),
+        program_(program),
+        fetched_(fetched),
+        of_value_(program.values.size(), Turn::kNever) {}
+
+  std::optional<PlainLoop> find(InstructionId loop) {
+    found_ = {loop, kNoValue, kNoInstruction, {}, {}};
+    const Instruction& l = program_.instructions[loop];
+    for (InstructionId id = loop + 1; id < l.entered; ++id) {
+      if (!enters(program_.instructions[id])) return std::nullopt;
+    }
+    for (InstructionId id = l.entered; id < l.body_end; ++id) {
+      const Turn turn = is_simple(program_.instructions[id]) ? turn_of(id) : Turn::kNever;
+      if (turn == Turn::kNever) return std::nullopt;
+      found_.turns.push_back(turn);
+    }
+    if (found_.condition == kNoValue) return std::nullopt;
+    return std::move(found_);
+  }
+
+ private:
+  InstructionId producer(ValueId v) const { return program_.values[v].producer; }
+  bool may_be_dead(ValueId v) const {
+    return producer(v) != kNoInstruction && program_.instructions[producer(v)].may_be_dead;
+  }
+  // A node on a CPU whose results are tensors that only the loop reads.
+  bool is_simple(const Instruction& s) const {
+    if (s.kind != InstructionKind::kNode || devices_.at(s.device).type != "CPU") return false;
+    const auto outputs = program_.outputs(s);
+    return std::none_of(outputs.begin(), outputs.end(), [&](ValueId v) {
+      return is_ref(program_.values[v].dtype) || (fetched_[v] && s.control != Control::kExit);
+    });
+  }
+
+  bool enters(const Instruction& s) {
+    if (!is_simple(s) || s.control != Control::kEnter || may_be_dead(program_.inputs(s)[0])) return false;
+    for (const InstructionId c : program_.controls_of(s)) {
+      if (program_.instructions[c].may_be_dead) return false;
+    }
+    // What a Merge takes at the beginning is there for nobody else.
+    const bool stays = graph_.attrs(s.node).flag("is_constant");
+    of_value_[program_.outputs(s)[0]] = stays ? Turn::kEach : Turn::kNever;
+    return true;
+  }
+
+  static Turn both(Turn a, Turn b) {
+    if (a == Turn::kEach) return b;
+    return b == Turn::kEach || a == b ? a : Turn::kNever;
+  }
+  bool in_body(InstructionId id) const { return id > found_.loop && id < program_.instructions[found_.loop].body_end; }
+  Turn of_instruction(InstructionId id) const {
+    const Instruction& l = program_.instructions[found_.loop];
+    if (id >= l.entered) return id - l.entered < found_.turns.size() ? found_.turns[id - l.entered] : Turn::kNever;
+    if (id > found_.loop) return of_value_[program_.outputs(program_.instructions[id])[0]];
+    return program_.instructions[id].may_be_dead ? Turn::kNever : Turn::kEach;
+  }
+  // Of what it waits for.
+  Turn of_inputs(const Instruction& s) const {
+    Turn turn = Turn::kEach;
+    for (const ValueId v : program_.inputs(s)) {
+      if (producer(v) == kNoInstruction || !in_body(producer(v))) return Turn::kNever;
+      turn = both(turn, of_value_[v]);
+    }
+    return both(turn, of_controls(s));
+  }
+  Turn of_controls(const Instruction& s) const {
+    Turn turn = Turn::kEach;
+    for (const InstructionId c : program_.controls_of(s)) turn = both(turn, of_instruction(c));
+    return turn;
+  }
+
+  Turn turn_of(InstructionId id) {
+    const Instruction& s = program_.instructions[id];
+    Turn turn = Turn::kNever;
+    switch (s.control) {
+      case Control::kMerge:
+        turn = merges(s) ? Turn::kEach : Turn::kNever;
+        break;
+      case Control::kSwitch:
+        return switches(s);
+      case Control::kExit:
+        turn = both(of_inputs(s), Turn::kLast);
+        break;
+      case Control::kNextIteration:
+        turn = both(of_inputs(s), Turn::kGoingOn);
+        break;
+      case Control::kNone:
+        turn = of_inputs(s);
+        if (graph_.traits(s.node).loop_condition) {
+          if (turn != Turn::kEach || found_.condition != kNoValue) return Turn::kNever;
+          found_.condition = program_.outputs(s)[0];
+          found_.decides = id;
+        }
+        break;
+      default:
+        break;
+    }
+    for (const ValueId v : program_.outputs(s)) of_value_[v] = turn;
+    if (s.control == Control::kMerge) of_value_[program_.outputs(s)[1]] = Turn::kNever;  // nobody says which it took
+    return turn;
+  }
+
+  bool merges(const Instruction& s) {
+    if (s.num_inputs != 2 || s.num_controls > 0) return false;
+    auto [entered, next] = std::pair(program_.inputs(s)[0], program_.inputs(s)[1]);
+    const auto is = [&](ValueId v, Control control) {
+      return producer(v) != kNoInstruction && in_body(producer(v)) &&
+             program_.instructions[producer(v)].control == control;
+    };
+    if (is(next, Control::kEnter)) std::swap(entered, next);
+    if (!is(entered, Control::kEnter) || !is(next, Control::kNextIteration)) return false;
+    if (of_value_[entered] != Turn::kNever) return false;  // one that stays is alive beside the other
+    found_.variables.push_back({program_.outputs(s)[0], entered, next, false, false});
+    return true;
+  }
+
+  Turn switches(const Instruction& s) {
+    if (s.num_outputs != 2 || s.num_inputs != 2 || found_.condition == kNoValue) return Turn::kNever;
+    if (program_.inputs(s)[1] != found_.condition || of_inputs(s) != Turn::kEach) return Turn::kNever;
+    of_value_[program_.outputs(s)[0]] = Turn::kLast;
+    of_value_[program_.outputs(s)[1]] = Turn::kGoingOn;
+    return Turn::kEach;
+  }
+
+  const Graph& graph_;
+  const DeviceSet& devices_;
+  const Program& program_;
+  const std::vector<uint8_t>& fetched_;  // by value
+  std::vector<Turn> of_value_;
+  PlainLoop found_;
+};
+
+/// Gives values of one loop the names of those that they are, so that nothing is left to run for them.
+class LoopNames {
+ public:
+  LoopNames(const Graph& graph, const Program& program, Plan& plan, PlainLoop& loop)
+      : graph_(graph), program_(program), plan_(plan), loop_(loop) {}
+
+  void give() {
+    const Instruction& l = program_.instructions[loop_.loop];
+    for (InstructionId id = l.entered; id < l.body_end; ++id) name(id);
+    for (LoopVariable& v : loop_.variables) v.next = plan_.source(v.next);
+    loop_.condition = plan_.source(loop_.condition);
+    for (size_t i = 0; i < loop_.variables.size(); ++i) find_takers(i);
+  }
+
+ private:
+  ValuePlan& at(ValueId v) { return plan_.values[v]; }
+  Control control(ValueId v) const { return program_.instructions[program_.values[v].producer].control; }
+  ValueId source_of_input(const Instruction& s) const { return plan_.source(program_.inputs(s)[0]); }
+  void share(InstructionId id, ValueId out, ValueId from) {
+    at(out).same_as = from;
+    plan_.modes[id] = InstructionMode::kSkip;
+  }
+
+  void name(InstructionId id) {
+    const Instruction& s = program_.instructions[id];
+    const OpTraits& traits = graph_.traits(s.node);
+    const auto outputs = program_.outputs(s);
+    if (s.control == Control::kMerge) {
+      plan_.modes[id] = InstructionMode::kSkip;
+    } else if (s.control == Control::kSwitch) {
+      share(id, outputs[1], source_of_input(s));
+    } else if (s.control == Control::kNextIteration) {
+      if (!is_another_variable(source_of_input(s), outputs[0])) share(id, outputs[0], source_of_input(s));
+    } else if (traits.loop_condition || (traits.identity && s.control == Control::kNone)) {
+      share(id, outputs[0], source_of_input(s));
+    } else if (traits.does_nothing) {
+      plan_.modes[id] = InstructionMode::kSkip;
+    } else if (traits.constant && is_aligned(graph_.attrs(s.node).tensor("value"))) {
+      at(outputs[0]).known = &graph_.attrs(s.node).tensor("value");
+      at(outputs[0]).shape = at(outputs[0]).known->shape();
+      at(outputs[0]).storage = Storage::kFixed;
+      plan_.modes[id] = InstructionMode::kSkip;
+    }
+  }
+
+  // One whose value is changed before, or after, that of the variable that gets it.
+  bool is_another_variable(ValueId from, ValueId next) const {
+    if (control(from) != Control::kMerge) return false;
+    return std::none_of(loop_.variables.begin(), loop_.variables.end(),
+                        [&](const LoopVariable& v) { return v.merged == from && v.next == next; });
+  }
+
+  void find_takers(size_t i) {
+    LoopVariable& v = loop_.variables[i];
+    const auto behind = loop_.variables.begin() + static_cast<ptrdiff_t>(i) + 1;
+    const auto none_behind = [&](auto same) { return std::none_of(behind, loop_.variables.end(), same); };
+    v.takes_entered = none_behind([&](const LoopVariable& o) { return o.entered == v.entered; });
+    v.takes_next = at(v.next).storage == Storage::kSlot && control(v.next) != Control::kEnter &&
+                   none_behind([&](const LoopVariable& o) { return o.next == v.next; });
+  }
+
+  const Graph& graph_;
+  const Program& program_;
+  Plan& plan_;
+  PlainLoop& loop_;
+};
+
+}  // namespace
+
+std::vector<PlainLoop> find_plain_loops(const Graph& graph, const DeviceSet& devices, const Program& program,
+                                        Plan& plan) {
+  std::vector<PlainLoop> found;
+  if (!program.has_loops) return found;
+  std::vector<uint8_t> fetched(program.values.size());
+  for (const ValueId v : program.fetches) fetched[v] = 1;
+  TurnFinder finder(graph, devices, program, fetched);
+  for (InstructionId id = 0; id < program.instructions.size(); ++id) {
+    const Instruction& s = program.instructions[id];
+    if (s.kind != InstructionKind::kLoop || s.in_loop) continue;
+    if (auto loop = finder.find(id)) {
+      LoopNames(graph, program, plan, *loop).give();
+      found.push_back(*std::move(loop));
+    }
+  }
+  return found;
+}
+
+}  // namespace emplace
