@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/plan/storage.h"
-#include "core/tensor/mapped_buffer.h"
-
 namespace emplace {
 namespace {
 
@@ -146,6 +143,24 @@ class TurnFinder {
   PlainLoop found_;
 };
 
+// As partition() has it: dead with one of its inputs, a Merge with all of them.
+void revive(const Program& program, Instruction& s) {
+  if (!s.may_be_dead || s.control == Control::kSwitch || is_transfer(s)) return;
+  const auto mortal = [&](ValueId v) {
+    const InstructionId producer = program.values[v].producer;
+    return producer != kNoInstruction && program.instructions[producer].may_be_dead;
+  };
+  const auto inputs = program.inputs(s);
+  if (s.control == Control::kMerge) {
+    s.may_be_dead = std::all_of(inputs.begin(), inputs.end(), mortal);
+    return;
+  }
+  const auto controls = program.controls_of(s);
+  s.may_be_dead = std::any_of(inputs.begin(), inputs.end(), mortal) ||
+                  std::any_of(controls.begin(), controls.end(),
+                              [&](InstructionId c) { return program.instructions[c].may_be_dead; });
+}
+
 /// Gives values of one loop the names of those that they are, so that nothing is left to run for them.
 class LoopNames {
  public:
@@ -164,38 +179,44 @@ class LoopNames {
   ValuePlan& at(ValueId v) { return plan_.values[v]; }
   Control control(ValueId v) const { return program_.instructions[program_.values[v].producer].control; }
   ValueId source_of_input(const Instruction& s) const { return plan_.source(program_.inputs(s)[0]); }
+  // What has a fixed place has two names there; what is found in a slot is found there under both.
   void share(InstructionId id, ValueId out, ValueId from) {
-    at(out).same_as = from;
     plan_.modes[id] = InstructionMode::kSkip;
+    if (at(from).storage == Storage::kSlot) {
+      at(out).same_as = from;
+      return;
+    }
+    at(out).storage = at(from).storage;
+    at(out).shape = at(from).shape;
+    at(out).known = at(from).known;
+    at(out).buffer = at(from).buffer;
   }
 
   void name(InstructionId id) {
     const Instruction& s = program_.instructions[id];
     const OpTraits& traits = graph_.traits(s.node);
     const auto outputs = program_.outputs(s);
+    if (plan_.modes[id] == InstructionMode::kSkip) return;
     if (s.control == Control::kMerge) {
       plan_.modes[id] = InstructionMode::kSkip;
     } else if (s.control == Control::kSwitch) {
       share(id, outputs[1], source_of_input(s));
     } else if (s.control == Control::kNextIteration) {
-      if (!is_another_variable(source_of_input(s), outputs[0])) share(id, outputs[0], source_of_input(s));
+      if (can_stay(source_of_input(s), outputs[0])) share(id, outputs[0], source_of_input(s));
     } else if (traits.loop_condition || (traits.identity && s.control == Control::kNone)) {
       share(id, outputs[0], source_of_input(s));
     } else if (traits.does_nothing) {
       plan_.modes[id] = InstructionMode::kSkip;
-    } else if (traits.constant && is_aligned(graph_.attrs(s.node).tensor("value"))) {
-      at(outputs[0]).known = &graph_.attrs(s.node).tensor("value");
-      at(outputs[0]).shape = at(outputs[0]).known->shape();
-      at(outputs[0]).storage = Storage::kFixed;
-      plan_.modes[id] = InstructionMode::kSkip;
     }
   }
 
-  // One whose value is changed before, or after, that of the variable that gets it.
-  bool is_another_variable(ValueId from, ValueId next) const {
-    if (control(from) != Control::kMerge) return false;
-    return std::none_of(loop_.variables.begin(), loop_.variables.end(),
-                        [&](const LoopVariable& v) { return v.merged == from && v.next == next; });
+  // Until the next iteration takes it from there: not in a block, which others use then, nor where another variable is,
+  // whose value changes before, or after.
+  bool can_stay(ValueId from, ValueId next) const {
+    if (plan_.values[from].storage == Storage::kBlock) return false;
+    return control(from) != Control::kMerge ||
+           std::any_of(loop_.variables.begin(), loop_.variables.end(),
+                       [&](const LoopVariable& v) { return v.merged == from && v.next == next; });
   }
 
   void find_takers(size_t i) {
@@ -215,22 +236,39 @@ class LoopNames {
 
 }  // namespace
 
-std::vector<PlainLoop> find_plain_loops(const Graph& graph, const DeviceSet& devices, const Program& program,
-                                        Plan& plan) {
+std::vector<PlainLoop> find_plain_loops(const Graph& graph, const DeviceSet& devices, Program& program) {
   std::vector<PlainLoop> found;
   if (!program.has_loops) return found;
   std::vector<uint8_t> fetched(program.values.size());
   for (const ValueId v : program.fetches) fetched[v] = 1;
+  const bool of_one_task = program.transfers.empty() &&
+                           std::all_of(program.instructions.begin(), program.instructions.end(),
+                                       [&](const Instruction& s) { return devices.at(s.device).type == "CPU"; });
   TurnFinder finder(graph, devices, program, fetched);
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {
-    const Instruction& s = program.instructions[id];
-    if (s.kind != InstructionKind::kLoop || s.in_loop) continue;
-    if (auto loop = finder.find(id)) {
-      LoopNames(graph, program, plan, *loop).give();
-      found.push_back(*std::move(loop));
+    Instruction& s = program.instructions[id];
+    if (s.kind != InstructionKind::kLoop) {
+      if (of_one_task && !s.in_loop) revive(program, s);
+      continue;
     }
+    auto loop = s.in_loop ? std::nullopt : finder.find(id);
+    if (!loop) continue;
+    for (InstructionId in = s.entered; of_one_task && in < s.body_end; ++in) {
+      if (program.instructions[in].control == Control::kExit) program.instructions[in].may_be_dead = false;
+    }
+    found.push_back(*std::move(loop));
   }
   return found;
+}
+
+void name_loop_values(const Graph& graph, const Program& program, Plan& plan, std::vector<PlainLoop>& loops) {
+  for (PlainLoop& loop : loops) LoopNames(graph, program, plan, loop).give();
+}
+
+const PlainLoop* find_loop(const std::vector<PlainLoop>& loops, InstructionId id) {
+  const auto at = std::lower_bound(loops.begin(), loops.end(), id,
+                                   [](const PlainLoop& l, InstructionId wanted) { return l.loop < wanted; });
+  return at != loops.end() && at->loop == id ? &*at : nullptr;
 }
 
 }  // namespace emplace

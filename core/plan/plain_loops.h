@@ -32,9 +32,15 @@ struct PlainLoop {
   std::vector<Turn> turns;              // by instruction of the body, from `entered` of the loop on
 };
 
-/// On CPUs, outside of other loops and of branches, and without branches of their own. `plan` gets the names that
-/// values have in them: what hands on a tensor is not launched, so nobody may watch the step. After choose_storage().
-std::vector<PlainLoop> find_plain_loops(const Graph& graph, const DeviceSet& devices, const Program& program,
-                                        Plan& plan);
+/// Loops on CPUs, outside of other loops and of branches, and without branches of their own; ascending. What comes out
+/// of them is never dead, nor is what follows: where all of the program is on CPUs of one task, it says so from now on.
+std::vector<PlainLoop> find_plain_loops(const Graph& graph, const DeviceSet& devices, Program& program);
+
+/// Gives values in these loops the names of those that they are. What hands on a tensor is not launched then, so nobody
+/// may watch the step. After choose_storage().
+void name_loop_values(const Graph& graph, const Program& program, Plan& plan, std::vector<PlainLoop>& loops);
+
+/// The loop that begins with this instruction; null: it is not among them.
+const PlainLoop* find_loop(const std::vector<PlainLoop>& loops, InstructionId id);
 
 }  // namespace emplace

@@ -40,8 +40,9 @@ class HostAllocator final : public Allocator {
 
 class Settler {
  public:
-  Settler(const GraphFile& file, const DeviceSet& devices, const Program& program, Plan& plan)
-      : graph_(file.graph), devices_(devices), program_(program), plan_(plan) {}
+  Settler(const GraphFile& file, const DeviceSet& devices, const Program& program, Plan& plan,
+          const std::vector<PlainLoop>& loops)
+      : graph_(file.graph), devices_(devices), program_(program), plan_(plan), loops_(loops) {}
 
   Status run(const std::vector<Tensor>& feeds, Constants constants) {
     each_step_ = constants == Constants::kInEachStep;
@@ -115,7 +116,10 @@ class Settler {
 
   Status settle(InstructionId id) {
     const Instruction& s = program_.instructions[id];
-    if (s.kind == InstructionKind::kLoop) return ok_status();
+    if (s.kind == InstructionKind::kLoop) {
+      const PlainLoop* plain = find_loop(loops_, id);
+      return plain ? settle_loop(*plain) : ok_status();
+    }
     if (s.kind == InstructionKind::kConstant) {
       plan_.modes[id] = InstructionMode::kSkip;
       return settle_constant(program_.outputs(s)[0], graph_.attrs(s.node).tensor("value"));
@@ -123,6 +127,50 @@ class Settler {
     if (s.in_loop || is_transfer(s)) return ok_status();
     if (s.kind == InstructionKind::kCopy) {
       settle_copy(id);
+      return ok_status();
+    }
+    return settle_node(id);
+  }
+
+  // What a variable's shape is in the first iteration it is in all, unless the loop makes another of it.
+  Status settle_loop(const PlainLoop& loop) {
+    const Instruction& l = program_.instructions[loop.loop];
+    std::vector<uint8_t> changes(loop.variables.size());
+    for (bool is_settled = false; !is_settled;) {
+      is_settled = true;
+      for (size_t i = 0; i < changes.size(); ++i)
+        at(loop.variables[i].merged).shape = changes[i] ? Shape::unknown() : at(entering(loop.variables[i])).shape;
+      for (InstructionId id = loop.loop + 1; id < l.body_end; ++id) RETURN_IF_ERROR(settle_in_loop(id));
+      for (size_t i = 0; i < changes.size(); ++i) {
+        const LoopVariable& v = loop.variables[i];
+        if (changes[i] || at(v.next).shape == at(v.merged).shape) continue;
+        changes[i] = 1;
+        is_settled = false;
+      }
+    }
+    return ok_status();
+  }
+  ValueId entering(const LoopVariable& v) const {
+    return program_.inputs(program_.instructions[program_.values[v.entered].producer])[0];
+  }
+
+  Status settle_in_loop(InstructionId id) {
+    const Instruction& s = program_.instructions[id];
+    const ValueId first = s.num_outputs > 0 ? program_.outputs(s)[0] : kNoValue;
+    plan_.modes[id] = InstructionMode::kDynamic;
+    if (s.control == Control::kEnter) {
+      const ValueId in = program_.inputs(s)[0];
+      at(first).shape = at(in).shape;
+      if (auto handle = handles_.find(in); handle != handles_.end() && graph_.attrs(s.node).flag("is_constant"))
+        handles_[first] = handle->second;
+    }
+    if (s.control == Control::kEnter || s.control == Control::kMerge) {
+      if (can_be_planned(at(first).shape)) plan_.modes[id] = InstructionMode::kPlanned;
+      return ok_status();
+    }
+    if (graph_.traits(s.node).constant && is_aligned(graph_.attrs(s.node).tensor("value"))) {
+      fix_to(first, &graph_.attrs(s.node).tensor("value"));
+      plan_.modes[id] = InstructionMode::kSkip;
       return ok_status();
     }
     return settle_node(id);
@@ -183,7 +231,7 @@ class Settler {
     plan_.modes[id] = InstructionMode::kPlanned;
     forward_known(id, type);
     if (!s.may_be_dead && foldable(s)) fold(id, type);
-    if (!parts_.empty() && parts_[id] != ConstantPart::kNone && plan_.modes[id] != InstructionMode::kSkip)
+    if (!parts_.empty() && !s.in_loop && parts_[id] != ConstantPart::kNone && plan_.modes[id] != InstructionMode::kSkip)
       work_out_once(id, type);
     return ok_status();
   }
@@ -320,6 +368,7 @@ class Settler {
   const DeviceSet& devices_;
   const Program& program_;
   Plan& plan_;
+  const std::vector<PlainLoop>& loops_;
   LooseReaders loose_{graph_, devices_, program_};
   bool each_step_ = false;  // somebody looks at values, wherever they are
   RuleContext rule_;
@@ -332,11 +381,11 @@ class Settler {
 }  // namespace
 
 Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
-                    const std::vector<Tensor>& feeds, Constants constants) {
+                    const std::vector<Tensor>& feeds, Constants constants, const std::vector<PlainLoop>& loops) {
   Plan plan;
   plan.devices.resize(devices.size());
-  RETURN_IF_ERROR(Settler(file, devices, program, plan).run(feeds, constants));
-  choose_storage(file, devices, program, plan);
+  RETURN_IF_ERROR(Settler(file, devices, program, plan, loops).run(feeds, constants));
+  choose_storage(file, devices, program, plan, loops);
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/graph/graph_file.h"
+#include "core/plan/plain_loops.h"
 #include "core/plan/plan.h"
 
 namespace emplace {
@@ -14,8 +15,10 @@ namespace emplace {
 /// step sees all of it.
 enum class Constants : uint8_t { kOnce, kInEachStep };
 
-/// Shapes, known values, storage (no offsets yet) and modes. `feeds` are the request's. Errors carry a node's name.
+/// Shapes, known values, storage (no offsets yet) and modes. `feeds` are the request's. Inside of loops nothing is
+/// known, but for these, which are plain. Errors carry a node's name.
 Result<Plan> settle(const GraphFile& file, const DeviceSet& devices, const Program& program,
-                    const std::vector<Tensor>& feeds, Constants constants = Constants::kOnce);
+                    const std::vector<Tensor>& feeds, Constants constants = Constants::kOnce,
+                    const std::vector<PlainLoop>& loops = {});
 
 }  // namespace emplace

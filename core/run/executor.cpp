@@ -38,7 +38,7 @@ Executor::Executor(const GraphFile& file, const DeviceSet& devices, Program prog
 
 Status Executor::prepare(const std::vector<Tensor>& feeds) {
   RETURN_IF_ERROR(emplace::prepare(prepared_, feeds));
-  if (!feed_) find_groups(prepared_.program, prepared_.bound, prepared_.plan);
+  if (!feed_) find_groups(prepared_.program, prepared_.bound, prepared_.plain_loops, prepared_.plan);
   RETURN_IF_ERROR(stop_status());
   gpu_.fuse();
   if (prepared_.gpus.empty())

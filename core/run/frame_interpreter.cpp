@@ -124,10 +124,8 @@ Status FrameInterpreter::run_loop(InstructionId id) {
   if (!passes_.empty() && !p_.program.instructions[id].in_loop)
     std::fill(passes_.begin() + id, passes_.begin() + end, 0);
   RETURN_IF_ERROR(run_range(id + 1, body));
-  const auto plain = std::lower_bound(p_.plain_loops.begin(), p_.plain_loops.end(), id,
-                                      [](const PlainLoop& l, InstructionId wanted) { return l.loop < wanted; });
-  if (plain != p_.plain_loops.end() && plain->loop == id)
-    return plain_[static_cast<size_t>(plain - p_.plain_loops.begin())].run();
+  if (const PlainLoop* plain = find_loop(p_.plain_loops, id))
+    return plain_[static_cast<size_t>(plain - p_.plain_loops.data())].run();
   std::vector<std::pair<ValueId, Tensor>> results;
   for (ValueId v : loop.fetched) {
     if (!operands_.is_dead(v)) results.emplace_back(v, p_.values[v]);

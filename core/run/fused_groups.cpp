@@ -19,10 +19,10 @@ class Finder {
   Finder(const Program& program, const Plan& plan, const std::vector<BoundInstruction>& bound)
       : program_(program), plan_(plan), bound_(bound), made_by_(program.values.size(), 0) {}
 
-  void find(Plan& plan) {
+  void find(const std::vector<PlainLoop>& loops, Plan& plan) {
     not_joined_.assign(program_.instructions.size(), NotJoined::kNone);
     walk_groups(
-        program_, plan_, [this](InstructionId id) { visit(id); }, [this] { close(); });
+        program_, plan_, loops, [this](InstructionId id) { visit(id); }, [this] { close(); });
     plan.groups = std::move(groups_);
     plan.not_joined = std::move(not_joined_);
   }
@@ -144,8 +144,17 @@ class Finder {
 
 }  // namespace
 
-void find_groups(const Program& program, const std::vector<BoundInstruction>& bound, Plan& plan) {
-  Finder(program, plan, bound).find(plan);
+void find_groups(const Program& program, const std::vector<BoundInstruction>& bound,
+                 const std::vector<PlainLoop>& loops, Plan& plan) {
+  Finder(program, plan, bound).find(loops, plan);
+}
+
+std::vector<InstructionId> all_of(const FusedGroup& group) {
+  std::vector<InstructionId> all = group.instructions;
+  if (group.head != kNoInstruction) all.insert(all.begin(), group.head);
+  if (group.reduction != kNoInstruction) all.push_back(group.reduction);
+  if (group.follower != kNoInstruction) all.push_back(group.follower);
+  return all;
 }
 
 }  // namespace emplace

@@ -16,7 +16,7 @@ class ChainFinder {
 
   std::vector<FoundChain> find() {
     walk_groups(
-        program_, plan_, [this](InstructionId id) { visit(id); }, [this] { close(); });
+        program_, plan_, {}, [this](InstructionId id) { visit(id); }, [this] { close(); });
     return std::move(found_);
   }
 

@@ -7,6 +7,7 @@
 #include "core/plan/memory_plan.h"
 #include "core/run/arrivals.h"
 #include "core/run/exchange.h"
+#include "core/run/fused_groups.h"
 #include "core/run/launch_trace.h"
 #include "core/run/schedule.h"
 
@@ -64,14 +65,6 @@ void add_group(const PreparedProgram& p, const FusedGroup& group, LaunchedWork& 
   work.bytes = planned_bytes(p, p.program.instructions[group.last()]);
 }
 
-std::vector<InstructionId> all_of(const FusedGroup& group) {
-  std::vector<InstructionId> all = group.instructions;
-  if (group.head != kNoInstruction) all.insert(all.begin(), group.head);
-  if (group.reduction != kNoInstruction) all.push_back(group.reduction);
-  if (group.follower != kNoInstruction) all.push_back(group.follower);
-  return all;
-}
-
 }  // namespace
 
 void LaunchList::lay_out() {
@@ -125,7 +118,9 @@ void LaunchList::list(GpuLauncher& gpu, const SlotOperands& operands) {
       launches_.push_back(
           {mode == InstructionMode::kDirect ? with_arrivals(b.kernel.get(), {&id, 1}, operands) : nullptr, &b.context,
            id});
-    if (s.kind == InstructionKind::kLoop) id = s.body_end - 1;
+    if (s.kind != InstructionKind::kLoop) continue;
+    id = s.body_end - 1;
+    for (; group != p_.plan.groups.end() && group->first() <= id; ++group) fused_.push_back(nullptr);
   }
 }
 

@@ -4,15 +4,28 @@
 #include <utility>
 
 #include "core/op/run_kernel.h"
+#include "core/run/arrivals.h"
+#include "core/run/fused_groups.h"
+#include "core/run/fused_kernel.h"
 
 namespace emplace {
 
 PlainLoopRun::PlainLoopRun(PreparedProgram& p, SlotOperands& operands, const PlainLoop& loop)
     : p_(p), operands_(operands), loop_(loop) {
   const Instruction& l = p.program.instructions[loop.loop];
+  auto group = std::lower_bound(p.plan.groups.begin(), p.plan.groups.end(), loop.loop,
+                                [](const FusedGroup& g, InstructionId id) { return g.first() < id; });
+  for (InstructionId id = l.entered; id < l.body_end; ++id) {
+    if (group == p.plan.groups.end() || group->first() != id) {
+      list(id, loop.turns[id - l.entered]);
+      continue;
+    }
+    made_.push_back(std::make_unique<FusedKernel>(*group, p.program, p.plan, p.bound, p.values));
+    list_direct(*made_.back(), all_of(*group), loop.turns[id - l.entered]);
+    id = group++->last();
+  }
   for (InstructionId id = loop.loop + 1; id < l.body_end; ++id) {
     const Instruction& s = p.program.instructions[id];
-    if (id >= l.entered) list(id, loop.turns[id - l.entered]);
     if (s.control == Control::kExit) continue;
     for (const ValueId v : p.program.outputs(s)) {
       if (p.plan.values[v].storage == Storage::kSlot && p.plan.values[v].same_as == kNoValue) own_.push_back(v);
@@ -31,11 +44,23 @@ void PlainLoopRun::list(InstructionId id, Turn turn) {
     parts_.push_back({Does::kSwitch, Turn::kLast, id});
   } else if (id == loop_.decides) {
     parts_.push_back({Does::kDecide, turn, id});
+  } else if (p_.plan.modes[id] == InstructionMode::kDirect) {
+    list_direct(*p_.bound[id].kernel, {&id, 1}, turn);
+    return;
   } else if (p_.plan.modes[id] != InstructionMode::kSkip) {
     parts_.push_back({Does::kKernel, turn, id});
     return;
   }
   if (!operands_.releases()[id].empty()) parts_.push_back({Does::kRelease, turn, id});
+}
+
+void PlainLoopRun::list_direct(Kernel& kernel, std::span<const InstructionId> instructions, Turn turn) {
+  Kernel* launched = &kernel;
+  if (auto arrivals = Arrivals::find(p_, instructions, kernel, operands_.releases())) {
+    launched = arrivals.get();
+    made_.push_back(std::move(arrivals));
+  }
+  parts_.push_back({Does::kDirect, turn, instructions.front(), nullptr, launched});
 }
 
 Status PlainLoopRun::run() {
@@ -50,6 +75,12 @@ Status PlainLoopRun::run_iteration(bool is_first, bool& goes_on) {
     // Nobody runs before it is decided who does not wait for that.
     if (part.turn != Turn::kEach && goes_on != (part.turn == Turn::kGoingOn)) continue;
     switch (part.does) {
+      case Does::kDirect: {
+        if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
+        Status status = emplace::run_kernel(*part.kernel, p_.bound[part.instruction].context);
+        if (!status.ok()) return p_.blame(std::move(status), part.instruction);
+        break;
+      }
       case Does::kKernel:
         if (p_.runtime.stop.asked()) return p_.runtime.stop.status();
         if (Status status = run_kernel(part.instruction); !status.ok())
@@ -86,7 +117,7 @@ void PlainLoopRun::merge(const LoopVariable& variable, bool is_first) {
 
 Status PlainLoopRun::run_kernel(InstructionId id) {
   BoundInstruction& b = p_.bound[id];
-  operands_.gather_in_plain_loop(id);
+  RETURN_IF_ERROR(operands_.gather_in_plain_loop(id));
   RETURN_IF_ERROR(operands_.settle_outputs(id));
   RETURN_IF_ERROR(emplace::run_kernel(*b.kernel, b.context));
   operands_.scatter(id);

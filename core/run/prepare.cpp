@@ -114,10 +114,10 @@ void announce_ops(const PreparedProgram& p) {
 
 Status prepare(PreparedProgram& p, const std::vector<Tensor>& feeds) {
   const Constants constants = p.runtime.observer ? Constants::kInEachStep : Constants::kOnce;
-  ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds, constants));
+  ASSIGN_OR_RETURN(p.plan, settle(p.file, p.devices, p.program, feeds, constants, p.plain_loops));
   if (!p.runtime.observer) share_reads(p.file.graph, p.program, p.plan);
   if (!p.runtime.observer || !p.runtime.observer->needs_values()) share_undone(p.file.graph, p.program, p.plan);
-  if (!p.runtime.observer) p.plain_loops = find_plain_loops(p.file.graph, p.devices, p.program, p.plan);
+  name_loop_values(p.file.graph, p.program, p.plan, p.plain_loops);
   announce_ops(p);
   RETURN_IF_ERROR(place_constants(p));
   const InstructionId guarded = guarded_instruction(p);

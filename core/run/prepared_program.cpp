@@ -13,6 +13,7 @@ PreparedProgram::PreparedProgram(const GraphFile& graph_file, const DeviceSet& d
                                  ProgramThreads allowed)
     : file(graph_file),
       devices(device_set),
+      plain_loops(shared.observer ? std::vector<PlainLoop>() : find_plain_loops(graph_file.graph, device_set, cut)),
       program(std::move(cut)),
       runtime(shared),
       threads(allowed),

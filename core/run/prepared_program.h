@@ -57,11 +57,11 @@ struct PreparedProgram {
 
   const GraphFile& file;
   const DeviceSet& devices;
+  std::vector<PlainLoop> plain_loops;  // ascending; none before an observer
   const Program program;
   Runtime& runtime;
   const ProgramThreads threads;
   Plan plan;
-  std::vector<PlainLoop> plain_loops;  // ascending
 
   std::vector<BoundInstruction> bound;  // by InstructionId
   std::vector<Tensor> values;           // by ValueId; a slot's changes as the step goes on

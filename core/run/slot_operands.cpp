@@ -1,11 +1,13 @@
 #include "core/run/slot_operands.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/base/cat.h"
 #include "core/base/kept_by_thread.h"
 #include "core/plan/rule_context.h"
+#include "core/plan/storage.h"
 
 namespace emplace {
 namespace {
@@ -57,9 +59,11 @@ void SlotOperands::list_releases() {
 
 void SlotOperands::list_last_reads() {
   last_reads_.resize(p_.program.instructions.size());
+  keeps_.resize(p_.program.instructions.size());
   for (const PlainLoop& loop : p_.plain_loops) {
     for (InstructionId id = loop.loop; id < p_.program.instructions[loop.loop].body_end; ++id) {
       const auto inputs = p_.program.inputs(p_.program.instructions[id]);
+      keeps_[id] = keeps_inputs(p_.file.graph, p_.program, p_.program.instructions[id]);
       for (size_t i = 0; i < std::min<size_t>(inputs.size(), 64); ++i) {
         const ValueId v = p_.plan.source(inputs[i]);
         const auto is_it = [&](ValueId other) { return p_.plan.source(other) == v; };
@@ -71,17 +75,29 @@ void SlotOperands::list_last_reads() {
   }
 }
 
-void SlotOperands::gather_in_plain_loop(InstructionId id) {
+Status SlotOperands::gather_in_plain_loop(InstructionId id) {
   const auto inputs = p_.program.inputs(p_.program.instructions[id]);
   KernelContext& c = p_.bound[id].context;
   const uint64_t last = last_reads_[id];
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Tensor& value = p_.values[p_.plan.source(inputs[i])];
+    const ValueId v = p_.plan.source(inputs[i]);
     if (i < 64 && ((last >> i) & 1))
-      c.inputs_[i] = std::exchange(value, Tensor());
+      c.inputs_[i] = std::exchange(p_.values[v], Tensor());
     else
-      c.inputs_[i] = value;
+      c.inputs_[i] = p_.values[v];
+    if (keeps_[id] && !c.inputs_[i].buffer() && p_.plan.values[v].storage != Storage::kFixed)
+      RETURN_IF_ERROR(copy_out(id, c.inputs_[i]));
   }
+  return ok_status();
+}
+
+// Of numbers that lie in the block.
+Status SlotOperands::copy_out(InstructionId id, Tensor& value) {
+  if (!kNumbersAndBool.has(value.dtype()) || value.size_bytes() == 0) return ok_status();
+  ASSIGN_OR_RETURN(Tensor copy, p_.bound[id].context.allocator_->allocate(value.dtype(), value.shape()));
+  std::memcpy(copy.raw(), value.raw(), value.size_bytes());
+  value = std::move(copy);
+  return ok_status();
 }
 
 // Is this the last instruction that reads the value, and does it read it once?

@@ -24,8 +24,9 @@ class SlotOperands {
   Status gather(InstructionId id);
   /// With simulated GPUs: is each of the gathered inputs in the memory where it belongs?
   Status check_inputs(InstructionId id) const;
-  /// The same in a plain loop, where nothing is dead: what nobody reads behind this instruction is moved.
-  void gather_in_plain_loop(InstructionId id);
+  /// The same in a plain loop, where nothing is dead: what nobody reads behind this instruction is moved, and what is
+  /// kept longer than the iteration is copied out of the block.
+  Status gather_in_plain_loop(InstructionId id);
   /// Shapes and storage of the outputs, and the kernel prepared for them. A planned instruction has both, but for what
   /// its kernel provides.
   Status settle_outputs(InstructionId id);
@@ -60,6 +61,9 @@ class SlotOperands {
   PreparedProgram& p_;
   std::vector<uint8_t> dead_;                   // by ValueId
   std::vector<std::vector<ValueId>> releases_;  // by InstructionId
+  Status copy_out(InstructionId id, Tensor& value);
+
+  std::vector<uint8_t> keeps_;        // by InstructionId, of plain loops: see keeps_inputs()
   std::vector<uint64_t> last_reads_;  // by InstructionId, of plain loops: a bit for each input that is released
 };
 
