@@ -22,6 +22,7 @@ constexpr int64_t kRowTilesPerBlock = 8;
 // Columns of a that are packed at a time: what they become stays in L1 while row after row is added.
 constexpr int64_t kPackDepth = 64;
 constexpr int kMaxTileRows = 16;
+constexpr int64_t kFewRowTiles = 3;
 
 double product_ns(int64_t products) { return static_cast<double>(products) * 0.02; }
 
@@ -40,17 +41,17 @@ void turn_square(const T* in, int64_t in_step, T* out, int64_t out_step) {
 
 // out[k, i] = in[i, k], for `rows` rows of `count` elements.
 template <class T>
-void turn(const T* in, int64_t in_step, int rows, int64_t count, T* out) {
+void turn(const T* in, int64_t in_step, int rows, int64_t count, T* out, int64_t out_step) {
   int i = 0;
   for (; i + 4 <= rows; i += 4) {
     int64_t k = 0;
-    for (; k + 4 <= count; k += 4) turn_square(in + i * in_step + k, in_step, out + k * rows + i, rows);
+    for (; k + 4 <= count; k += 4) turn_square(in + i * in_step + k, in_step, out + k * out_step + i, out_step);
     for (; k < count; ++k) {
-      for (int j = i; j < i + 4; ++j) out[k * rows + j] = in[j * in_step + k];
+      for (int j = i; j < i + 4; ++j) out[k * out_step + j] = in[j * in_step + k];
     }
   }
   for (; i < rows; ++i) {
-    for (int64_t k = 0; k < count; ++k) out[k * rows + i] = in[i * in_step + k];
+    for (int64_t k = 0; k < count; ++k) out[k * out_step + i] = in[i * in_step + k];
   }
 }
 
@@ -86,6 +87,9 @@ Gemm<T>::Gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_
   depth_ = k > 0 ? (k + (k + kDepth - 1) / kDepth - 1) / ((k + kDepth - 1) / kDepth) : 0;
   auto bytes = static_cast<int64_t>(sizeof(T));
   pack_b_ = transpose_b || n % kWidestVector<T> != 0 || k * n * bytes > p.small_bytes;
+  // Few tiles of rows read it no more often than it would be copied.
+  passes_b_once_ = pack_b_ && !transpose_b && n % kWidestVector<T> == 0 && m > 1 && row_tiles_ <= kFewRowTiles &&
+                   k * n * bytes <= p.near_bytes;
   looks_ahead_ = pack_b_ && (m * k + k * n + m * n) * bytes > p.near_bytes;
   pack_a_ = transpose_a ? n > 2 * cols_ : k * bytes % p.conflict_stride == 0;
   if (m == 0 || n == 0) {
@@ -122,7 +126,8 @@ std::string Gemm<T>::describe() const {
   const std::string_view a = pack_a_ ? "; rows of a are packed: they would meet in few sets of L1" : "";
   if (!pack_b_) return cat(tile, "is read as it lies: it stays in L1", a);
   return cat(tile, "is packed into panels of ", cols_, " columns",
-             looks_ahead_ ? ", asked for ahead: the product does not stay in the second level of cache" : "", a);
+             looks_ahead_ ? ", asked for ahead: the product does not stay in the second level of cache" : "",
+             passes_b_once_ ? ", but for one that is no constant: few rows of a read it" : "", a);
 }
 
 template <class T>
@@ -138,6 +143,12 @@ void Gemm<T>::pack_b(Parallel& parallel, const T* b, T* packed) const {
     for (int64_t panel = begin; panel < end; ++panel) {
       int64_t first = panel * cols_, width = std::min<int64_t>(cols_, n_ - first);
       T* out = packed + panel * cols_ * k_;
+      if (transpose_b_ && reinterpret_cast<uintptr_t>(b) % alignof(T) == 0) {
+        turn(b + first * k_, k_, static_cast<int>(width), k_, out, cols_);
+        for (int64_t k = 0; width < cols_ && k < k_; ++k)
+          std::fill(out + k * cols_ + width, out + (k + 1) * cols_, T(0));
+        continue;
+      }
       for (int64_t k = 0; k < k_; ++k, out += cols_) {
         if (transpose_b_) {
           for (int64_t j = 0; j < width; ++j) std::memcpy(out + j, b + (first + j) * k_ + k, sizeof(T));
@@ -158,7 +169,7 @@ const T* Gemm<T>::pack_rows(const T* a, int64_t row, int rows, int64_t k_begin, 
   } else {
     for (int64_t first = 0; first < depth; first += kPackDepth) {
       const int64_t count = std::min(kPackDepth, depth - first);
-      turn(a + row * k_ + k_begin + first, k_, rows, count, out + first * rows);
+      turn(a + row * k_ + k_begin + first, k_, rows, count, out + first * rows, rows);
     }
   }
   return out;
@@ -183,6 +194,7 @@ void Gemm<T>::look_ahead(TileArgs<T>& t, const T* packed_b, int64_t k, int64_t p
 template <class T>
 void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t row_tile_begin, int64_t row_tile_end,
                         int64_t panel_begin, int64_t panel_end, const Behind& behind) const {
+  if (!pack_b_) packed_b = nullptr;
   const Kernels<T>& kernel = kernels<T>();
   std::vector<T>& packed_a = worker_buffer<T>();
   if (pack_a_) packed_a.resize(static_cast<size_t>(kRowTilesPerBlock * rows_ * depth_));
@@ -218,12 +230,12 @@ void Gemm<T>::run_tiles(const T* a, const T* b, const T* packed_b, T* c, int64_t
           } else {
             for (int i = 0; i < t.rows; ++i) pointers[static_cast<size_t>(i)] = a + (row + i) * k_ + k;
           }
-          t.b = pack_b_ ? packed_b + (panel * k_ + k) * cols_ : b + k * n_ + panel * cols_;
-          t.b_step = pack_b_ ? cols_ : n_;
+          t.b = packed_b ? packed_b + (panel * k_ + k) * cols_ : b + k * n_ + panel * cols_;
+          t.b_step = packed_b ? cols_ : n_;
           t.c = c + row * n_ + panel * cols_;
           t.c_step = n_;
           t.accumulate = k > 0;
-          if (looks_ahead_) look_ahead(t, packed_b, k, panel, panel_end, tile - block, block_end - block);
+          if (looks_ahead_ && packed_b) look_ahead(t, packed_b, k, panel, panel_end, tile - block, block_end - block);
           kernel.tile(t);
           if (behind.steps && k + depth == k_) behind.steps.run(t.c, t.rows, t.cols, n_, panel * cols_);
         }

@@ -23,9 +23,11 @@ class Gemm {
   std::string describe() const;
   /// Elements that run() needs for b rearranged into panels, the same on every processor; 0: b is read as it lies.
   int64_t packed_b_size() const;
+  /// Is a b that is another in each run better read as it lies, although it would be packed for many?
+  bool passes_b_once() const { return passes_b_once_; }
   /// Rearranges b. `packed` is 64-byte aligned. A constant b needs this once.
   void pack_b(Parallel& parallel, const T* b, T* packed) const;
-  /// `packed_b`: what pack_b() made, if packed_b_size() is not 0.
+  /// `packed_b`: what pack_b() made, if packed_b_size() is not 0; null if passes_b_once().
   /// `sink`, if any, is told of c's rows.
   void run(Parallel& parallel, const T* a, const T* b, const T* packed_b, T* c, RowSink* sink = nullptr) const;
 
@@ -48,7 +50,7 @@ class Gemm {
   int64_t m_ = 0, n_ = 0, k_ = 0;
   bool transpose_a_ = false, transpose_b_ = false;
   Way way_ = Way::kNothing;
-  bool pack_b_ = false;
+  bool pack_b_ = false, passes_b_once_ = false;
   bool pack_a_ = false;
   bool looks_ahead_ = false;
   int rows_ = 1, cols_ = 1;             // of a full tile

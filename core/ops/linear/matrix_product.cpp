@@ -91,14 +91,14 @@ Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, 
   Tensor wide_a, wide_b, wide_out;
   ASSIGN_OR_RETURN(const void* left, widened(c, type_, a, s.m * s.k, wide_a));
   const void* right = nullptr;
-  const int64_t packed_size = product.packed_b_size();
+  const int64_t packed_size = !same_b && product.passes_b_once() ? 0 : product.packed_b_size();
   if (packed_size > 0 && !packed_b_.valid()) {
     ASSIGN_OR_RETURN(packed_b_, c.allocate_persistent(storage, Shape{packed_size}));
   }
   if (packed_size == 0 || !same_b || !have_b_) {
     ASSIGN_OR_RETURN(right, widened(c, type_, b, s.k * s.n, wide_b));
     if (packed_size > 0) product.pack_b(*c.parallel_, static_cast<const T*>(right), static_cast<T*>(packed_b_.raw()));
-    have_b_ = true;
+    have_b_ = packed_size > 0;
   }
   const ConvertFunction narrow = narrowing(type_);
   void* result = out;
@@ -107,7 +107,7 @@ Status MatrixProduct::run_tiled(KernelContext& c, const void* a, const void* b, 
     result = wide_out.raw();
   }
   product.run(*c.parallel_, static_cast<const T*>(left), static_cast<const T*>(right),
-              static_cast<const T*>(packed_b_.raw()), static_cast<T*>(result), sink);
+              packed_size > 0 ? static_cast<const T*>(packed_b_.raw()) : nullptr, static_cast<T*>(result), sink);
   if (narrow) narrow(result, out, s.m * s.n);
   return ok_status();
 }
