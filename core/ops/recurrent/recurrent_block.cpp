@@ -9,35 +9,58 @@
 namespace emplace {
 namespace {
 
-/// Columns [j, j + N) of `rows` rows: y = start + h r. N columns of M rows stay in registers.
-template <int M, int N>
+/// Columns [j, j + N * W) of M rows: y = start + h r. They stay in registers, as vectors of W elements: of arrays of
+/// numbers the compiler makes memory.
+template <int M, int N, int W>
 EMPLACE_INLINE void product_tile(const float* const* start, const float* h, const float* r, int64_t depth,
                                  int64_t pitch, int64_t j, float* y) {
-  float sum[M][N];
+  typedef float Vector __attribute__((vector_size(W * sizeof(float))));
+  Vector sum[M][N], in;
+#pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    for (int q = 0; q < N; ++q) sum[m][q] = start[m][j + q];
+#pragma GCC unroll 8
+    for (int q = 0; q < N; ++q) std::memcpy(&sum[m][q], start[m] + j + q * W, sizeof in);
   }
   for (int64_t k = 0; k < depth; ++k) {
     const float* row = r + k * pitch + j;
-    for (int m = 0; m < M; ++m) {
-      const float by = h[m * depth + k];
-      for (int q = 0; q < N; ++q) sum[m][q] += by * row[q];
+#pragma GCC unroll 8
+    for (int q = 0; q < N; ++q) {
+      std::memcpy(&in, row + q * W, sizeof in);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) sum[m][q] += h[m * depth + k] * in;
     }
   }
+#pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    for (int q = 0; q < N; ++q) y[m * pitch + j + q] = sum[m][q];
+#pragma GCC unroll 8
+    for (int q = 0; q < N; ++q) std::memcpy(y + m * pitch + j + q * W, &sum[m][q], sizeof in);
   }
 }
 
-/// Columns [from, to) of y [M, pitch]: start (by column) + h [M, depth] times r [depth, pitch].
 template <int M>
+EMPLACE_INLINE void product_column(const float* const* start, const float* h, const float* r, int64_t depth,
+                                   int64_t pitch, int64_t j, float* y) {
+  float sum[M];
+  for (int m = 0; m < M; ++m) sum[m] = start[m][j];
+  for (int64_t k = 0; k < depth; ++k) {
+    const float in = r[k * pitch + j];
+    for (int m = 0; m < M; ++m) sum[m] += h[m * depth + k] * in;
+  }
+  for (int m = 0; m < M; ++m) y[m * pitch + j] = sum[m];
+}
+
+/// Columns [from, to) of y [M, pitch]: start (by column) + h [M, depth] times r [depth, pitch].
+template <int M, int W>
 EMPLACE_INLINE void products_body(const float* const* start, const float* h, const float* r, int64_t depth,
                                   int64_t pitch, int64_t from, int64_t to, float* y) {
-  constexpr int kWide = M == 1 ? 64 : M == 2 ? 32 : 16;
+  constexpr int kVectors = 8 / M;  // eight sums are at work at a time
   int64_t j = from;
-  for (; j + kWide <= to; j += kWide) product_tile<M, kWide>(start, h, r, depth, pitch, j, y);
-  for (; j + 8 <= to; j += 8) product_tile<M, 8>(start, h, r, depth, pitch, j, y);
-  for (; j < to; ++j) product_tile<M, 1>(start, h, r, depth, pitch, j, y);
+  for (; j + kVectors * W <= to; j += kVectors * W) product_tile<M, kVectors, W>(start, h, r, depth, pitch, j, y);
+  for (; j + W <= to; j += W) product_tile<M, 1, W>(start, h, r, depth, pitch, j, y);
+  if constexpr (W > 8) {
+    for (; j + 8 <= to; j += 8) product_tile<M, 1, 8>(start, h, r, depth, pitch, j, y);
+  }
+  for (; j < to; ++j) product_column<M>(start, h, r, depth, pitch, j, y);
 }
 
 // Called, not inlined: most of a step's time is in the loop, and every kind of cell would have several copies of it.
@@ -46,17 +69,17 @@ using ProductCode = void(const float* const* start, const float* h, const float*
 template <int M>
 void products_base(const float* const* start, const float* h, const float* r, int64_t depth, int64_t pitch,
                    int64_t from, int64_t to, float* y) {
-  products_body<M>(start, h, r, depth, pitch, from, to, y);
+  products_body<M, 4>(start, h, r, depth, pitch, from, to, y);
 }
 template <int M>
 EMPLACE_TARGET_V3 void products_v3(const float* const* start, const float* h, const float* r, int64_t depth,
                                    int64_t pitch, int64_t from, int64_t to, float* y) {
-  products_body<M>(start, h, r, depth, pitch, from, to, y);
+  products_body<M, 8>(start, h, r, depth, pitch, from, to, y);
 }
 template <int M>
 EMPLACE_TARGET_V4 void products_v4(const float* const* start, const float* h, const float* r, int64_t depth,
                                    int64_t pitch, int64_t from, int64_t to, float* y) {
-  products_body<M>(start, h, r, depth, pitch, from, to, y);
+  products_body<M, 16>(start, h, r, depth, pitch, from, to, y);
 }
 
 /// Of one row, and of as many as a block has at most.
