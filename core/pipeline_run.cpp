@@ -63,8 +63,9 @@ PoolParallel threads_of(const RunOptions& o) {
   return parallel;
 }
 
-/// --restore: the variables of a checkpoint, which may hold more than this graph has.
-Status restore(const StageContext& c, const Planned& planned) {
+/// --restore: the variables of a checkpoint, which may hold more than this graph has, and may lack those that the step
+/// does not touch (counts of a metric, which TensorFlow does not save).
+Status restore(const StageContext& c, const Planned& planned, const RunRequest& request) {
   PoolParallel parallel = threads_of(c.options.run);
   Result<Checkpoint> checkpoint =
       load_checkpoint(c.options.run.restore, &read_file(planned), &planned.file->graph, &parallel);
@@ -72,8 +73,9 @@ Status restore(const StageContext& c, const Planned& planned) {
     const bool damaged = checkpoint.status().code() == Code::kDataLoss;
     return checkpoint.status().with_context("--restore").blamed(damaged ? Blame::kData : Blame::kUsage);
   }
-  return apply_checkpoint(*checkpoint, planned.file->graph, *planned.session, {}, Fit::kCovers)
-      .with_context("--restore");
+  const Graph& g = planned.file->graph;
+  const std::vector<char> needed = needed_nodes(g, request);
+  return apply_checkpoint(*checkpoint, g, *planned.session, {}, Fit::kCovers, &needed).with_context("--restore");
 }
 
 Status timed_out_after(int64_t steps) {
@@ -170,7 +172,7 @@ Status start_state(const StageContext& c, const Planned& planned, const RunReque
   const HeapLimit no_limit = HeapLimit::none();  // kernels run, on several threads
   RETURN_IF_ERROR(restore_model(c, planned, request, Steps::kOfRun));
   if (!request.init.empty()) RETURN_IF_ERROR(planned.session->run_nodes(request.init));
-  return c.options.run.restore.empty() ? ok_status() : restore(c, planned);
+  return c.options.run.restore.empty() ? ok_status() : restore(c, planned, request);
 }
 
 Result<Planned> plan_run(StageContext& c, const Partitioned& partitioned, const RunRequest& request, Steps steps) {

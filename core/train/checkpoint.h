@@ -38,9 +38,11 @@ enum class Fit {
 };
 
 /// Sets the session's variables (copies with their originals) and its random streams. InvalidArgument lists the
-/// variables that are missing, left over, of another shape or type; then nothing was set.
+/// variables that are missing, left over, of another shape or type; then nothing was set. `needed`: by node, those that
+/// must not be missing; null: all.
 Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& graph, Session& session,
-                        const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit);
+                        const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit,
+                        const std::vector<char>* needed = nullptr);
 
 /// The checkpoint `name`: its .json, or an .npz (with a .json beside it or without: then only variables), or a folder
 /// (its newest whole one, also while a run is writing there), or one of TensorFlow's: see load_bundle(), which also

@@ -50,7 +50,8 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_variables(
 }
 
 Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& session,
-                        const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit) {
+                        const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit,
+                        const std::vector<char>* needed) {
   std::map<std::string_view, const Tensor*> saved;
   for (const auto& [name, value] : checkpoint.variables) saved.emplace(name, &value);
   std::vector<std::pair<NodeId, const Tensor*>> found;
@@ -61,6 +62,7 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& s
     const Shape& shape = g.attrs(id).shape("shape");
     auto it = saved.find(g.name(id));
     if (it == saved.end()) {
+      if (needed && !(*needed)[id]) continue;
       misfits.add("missing", cat(g.name(id), " ", type_text(dtype, shape)));
       continue;
     }
