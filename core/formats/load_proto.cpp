@@ -5,6 +5,7 @@
 #include "core/base/cat.h"
 #include "core/base/heap.h"
 #include "core/base/suggest.h"
+#include "core/formats/checkpoint/saver.h"
 #include "core/formats/file_access.h"
 #include "core/formats/graph_builder.h"
 #include "core/formats/graph_versions.h"
@@ -102,6 +103,7 @@ class ProtoLoader {
       const Status variables = check_saved_variables(w_.source, meta->folder, c_.options);
       if (!variables.ok()) c_.problems.add(kNoPosition, variables.message(), kAllowItsFolder, variables.code());
       file.has_init = true;
+      if (restores_more_than_variables(file)) run_saver(*meta);
       if (!meta->main_op.empty()) file.init.push_back({meta->main_op, kNoPosition});
       for (const auto& [tensor, name] : meta->assets) feed_asset(meta->folder, tensor, name);
       return;
@@ -113,13 +115,21 @@ class ProtoLoader {
     }
   }
 
+  /// Tables are filled by the saver's own nodes, from the model's checkpoint.
+  void run_saver(const MetaGraph& meta) {
+    if (c_.file.graph.find(meta.restore_op) == kNoNode) return;
+    c_.file.init.push_back({meta.restore_op, kNoPosition});
+    feed_text(meta.saver_filename, cat(meta.folder, "/variables/variables"));
+  }
+
   void feed_asset(const std::string& folder, const std::string& tensor, const std::string& name) {
     if (name.empty() || name.starts_with('/') || cat("/", name, "/").find("/../") != std::string::npos)
       return c_.problems.add(kNoPosition, cat("the asset '", name, "' does not lie in the folder assets"));
-    Result<Tensor> value = Tensor::allocate(DType::kString, Shape{});
-    if (!value.ok()) return c_.problems.add(kNoPosition, value.status().message());
-    *value->data<std::string>() = cat(folder, "/assets/", name);
-    c_.file.feed.push_back({{tensor, kNoPosition}, value.take()});
+    feed_text(tensor, cat(folder, "/assets/", name));
+  }
+
+  void feed_text(const std::string& tensor, const std::string& text) {
+    c_.file.feed.push_back({{tensor, kNoPosition}, Tensor::scalar(text)});
   }
 
   // Functions are read from JSON, as those of any other file: their own text, made here.

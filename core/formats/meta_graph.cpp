@@ -87,7 +87,8 @@ class MetaGraphReader {
                          [&](std::string_view tag) { out_.tags.emplace_back(tag); });
           break;
         case number(kMetaGraphDefFields, "saver_def"):
-          out_.restore_op = text_field(reader.bytes(), number(proto::kSaverDefFields, "restore_op_name"));
+          out_.restore_op = node_of(text_field(reader.bytes(), number(proto::kSaverDefFields, "restore_op_name")));
+          out_.saver_filename = text_field(reader.bytes(), number(proto::kSaverDefFields, "filename_tensor_name"));
           break;
         case number(kMetaGraphDefFields, "collection_def"):
           read_collection(map_entry(reader.bytes()));

@@ -39,7 +39,7 @@ struct MetaGraph {
   std::vector<std::string> tags;
   std::map<std::string, Signature> signatures;  // those that can be run
   std::string main_op;                          // the node that runs once all variables are restored; empty: none
-  std::string restore_op;                       // of the saver
+  std::string restore_op, saver_filename;       // of the saver: a node and a tensor
   std::vector<std::pair<std::string, std::string>> assets;  // tensor, name of a file in assets/
   std::vector<VariableInfo> variables;                      // of TensorFlow 1
   ObjectGraph objects;                                      // of TensorFlow 2

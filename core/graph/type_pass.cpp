@@ -293,6 +293,7 @@ void TypePass::check_colocation() {
     const bool asks = entry.starts_with(kColocationPrefix);
     const std::string_view other = asks ? entry.substr(kColocationPrefix.size()) : entry;
     if (asks && (askers[entry] > 1 || graph_.find(other) != kNoNode)) return;
+    if (graph_.nodes_[id].position == kNoPosition) return;  // nobody wrote it: a function in a file of TensorFlow's
     Suggestion near(other);
     for (NodeId n = 0; n < graph_.num_nodes(); ++n) near.offer(graph_.name(n));
     const std::string meant = near.best().empty() ? std::string() : cat(kColocationPrefix, near.best());

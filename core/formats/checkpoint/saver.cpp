@@ -1,5 +1,6 @@
 #include "core/formats/checkpoint/saver.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/formats/meta_graph.h"
@@ -64,6 +65,8 @@ class SaverReader {
         const std::string variable = variable_of(g, inputs[0], variables);
         if (variable.empty()) continue;
         if (auto restored = restored_value(g, inputs[1])) out_.insert_or_assign(variable, std::move(*restored));
+      } else if (takes_restored(g, id)) {
+        restores_more_ = true;
       } else if (const Function* function = called(g, id); function && depth < kMostCalls) {
         Names arguments;
         for (Endpoint input : inputs) arguments.push_back(variable_of(g, input, variables));
@@ -94,6 +97,7 @@ class SaverReader {
   }
 
   std::map<std::string, SavedTensor, std::less<>> take() { return std::move(out_); }
+  bool restores_more() const { return restores_more_; }
 
  private:
   /// The function that a node calls, if it may restore something; else null.
@@ -108,6 +112,16 @@ class SaverReader {
     auto found = file_.library.find(name);
     if (found == file_.library.end() || !found->second.body || !restores(*found->second.body)) return nullptr;
     return &found->second;
+  }
+
+  /// Does a node that only hands nothing on take what is read from a checkpoint?
+  static bool takes_restored(const Graph& g, NodeId id) {
+    if (traits_of(g.op(id)).identity) return false;
+    const auto inputs = g.inputs(id);
+    return std::any_of(inputs.begin(), inputs.end(), [&](Endpoint e) {
+      e = behind_identities(g, e);
+      return e.node != kNoNode && traits_of(g.op(e.node)).restores;
+    });
   }
 
   /// May it, by its ops? Those of a model that only computes need not be gone through.
@@ -133,6 +147,7 @@ class SaverReader {
 
   const GraphFile& file_;
   std::map<std::string, SavedTensor, std::less<>> out_;
+  bool restores_more_ = false;
 };
 
 }  // namespace
@@ -144,6 +159,12 @@ std::map<std::string, SavedTensor, std::less<>> saver_of(const GraphFile& file) 
   const std::optional<MetaGraph> meta = file.source ? read_meta_graph(*file.source, ignored) : std::nullopt;
   if (meta) reader.add_bound(meta->objects);
   return reader.take();
+}
+
+bool restores_more_than_variables(const GraphFile& file) {
+  SaverReader reader(file);
+  reader.read(file.graph, nullptr, 0);
+  return reader.restores_more();
 }
 
 std::optional<TensorSlice> parse_slice(std::string_view text) {

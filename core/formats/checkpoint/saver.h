@@ -20,6 +20,9 @@ struct SavedTensor {
 /// the function that one of its nodes calls (TF2); and what stands for the same object of Python.
 std::map<std::string, SavedTensor, std::less<>> saver_of(const GraphFile& file);
 
+/// Does the saver restore what saver_of() does not name: the contents of tables? Then its nodes have to run.
+bool restores_more_than_variables(const GraphFile& file);
+
 /// "5 3 0,3:-": the sizes of the whole, then of each dimension where the part begins and how long it is, or all of it.
 /// "": the whole. Nothing if the text is none of these.
 std::optional<TensorSlice> parse_slice(std::string_view text);
