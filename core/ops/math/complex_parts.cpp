@@ -1,4 +1,4 @@
-// Complex, Real, Imag, ComplexAbs: complex numbers made of two real ones, and taken apart.
+// Complex, Real, Imag, ComplexAbs, Angle: complex numbers made of two real ones, and taken apart.
 #include <cmath>
 
 #include "core/op/gradient_context.h"
@@ -26,6 +26,12 @@ struct Magnitude {
   template <class T>
   static T of(std::complex<T> x) {
     return std::hypot(x.real(), x.imag());
+  }
+};
+struct Direction {
+  template <class T>
+  static T of(std::complex<T> x) {
+    return std::atan2(x.imag(), x.real());
   }
 };
 
@@ -116,6 +122,18 @@ Status magnitude_gradient(GradientContext& g) {
   return g.status();
 }
 
+// -dy / (im + i re).
+Status angle_gradient(GradientContext& g) {
+  const Value dy = g.grad(0);
+  const DType type = g.type(dy);
+  g.wait_for(dy);
+  const Value re = g.add("Real", {g.input(0)}, {{"Tout", AttrValue::of(type)}});
+  const Value im = g.add("Imag", {g.input(0)}, {{"Tout", AttrValue::of(type)}});
+  const Value turned = g.add("Reciprocal", {joined(g, im, re, "T")});
+  g.set(0, g.mul(g.neg(joined(g, dy, g.scalar(type, 0, "Const"), "T")), turned));
+  return g.status();
+}
+
 Status join_gradient(GradientContext& g) {
   const AttrValue type = AttrValue::of(g.attrs().type("T"));
   g.set_binary(g.add("Real", {g.grad(0)}, {{"Tout", type}}), g.add("Imag", {g.grad(0)}, {{"Tout", type}}));
@@ -138,6 +156,10 @@ OpDef imag_op() {
 OpDef complex_abs_op() {
   return part_op("ComplexAbs", "The absolute values of complex numbers.", part_kernel<Magnitude>)
       .gradient(magnitude_gradient);
+}
+OpDef angle_op() {
+  return part_op("Angle", "The directions of complex numbers, from -pi to pi.", part_kernel<Direction>)
+      .gradient(angle_gradient);
 }
 OpDef complex_op() {
   return OpDef("Complex")
