@@ -1,4 +1,4 @@
-// Cholesky, MatrixInverse, MatrixDeterminant, LogMatrixDeterminant, MatrixSolve and MatrixTriangularSolve: the
+// Cholesky, Lu, MatrixInverse, MatrixDeterminant, LogMatrixDeterminant, MatrixSolve and MatrixTriangularSolve: the
 // innermost matrices, each by itself.
 #include <algorithm>
 #include <atomic>
@@ -8,6 +8,7 @@
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/broadcast.h"
+#include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/linear/dense_solver.h"
 
@@ -96,6 +97,32 @@ Status cholesky_cpu(KernelContext& c) {
     return true;
   });
   return ok_status();
+}
+
+Status lu_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape s, square_input(c, 0));
+  c.set_output(0, s);
+  ASSIGN_OR_RETURN(const Shape rows, subshape(s, 0, -1));
+  c.set_output(1, rows);
+  return ok_status();
+}
+
+/// P input = L U: L without its ones and U in one matrix, and for each of their rows which one of the input's it is.
+template <class T>
+Status lu_cpu(KernelContext& c) {
+  const int64_t n = c.input(0).shape().dim_from_end(1);
+  if (c.output(0).num_elements() == 0) return ok_status();
+  const bool good = each_matrix(c, num_matrices(c.input(0).shape()), n * n * n / 3, [&](int64_t at) {
+    T* lu = c.out<T>(0) + at * n * n;
+    ScratchVector<int64_t> rows(static_cast<size_t>(n));
+    std::copy_n(c.in<T>(0) + at * n * n, n * n, lu);
+    dense::factor_lu(lu, n, rows.data());
+    with_index(c.output(1).dtype(), [&]<class Index>(Index) {
+      for (int64_t i = 0; i < n; ++i) c.out<Index>(1)[at * n + i] = static_cast<Index>(rows[static_cast<size_t>(i)]);
+    });
+    return dense::has_full_diagonal(lu, n);
+  });
+  return good ? ok_status() : invalid_argument("Input is not invertible.");
 }
 
 /// x = P^-1 .. of a factored matrix: rows[i] of b becomes row i, then both triangles.
@@ -330,6 +357,16 @@ OpDef cholesky_op() {
       .cpu<complex64>(stateless<cholesky_cpu<complex64>>)
       .cpu<complex128>(stateless<cholesky_cpu<complex128>>)
       .gradient(cholesky_gradient);
+}
+
+OpDef lu_op() {
+  return OpDef("Lu")
+      .doc("The triangles L and U of each matrix whose rows change places, and where each row came from.")
+      .shape(lu_shape)
+      .cpu<float>(stateless<lu_cpu<float>>)
+      .cpu<double>(stateless<lu_cpu<double>>)
+      .cpu<complex64>(stateless<lu_cpu<complex64>>)
+      .cpu<complex128>(stateless<lu_cpu<complex128>>);
 }
 
 OpDef matrix_inverse_op() {
