@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kStepByStep = "matrices are taken apart step by step";
 constexpr std::string_view kByPlaces = "places decide where elements of sparse tensors go";
+constexpr std::string_view kHostIntegers = "TensorFlow changes them in host memory";
 constexpr std::string_view kSeries = "series are as long as their argument asks for";
 constexpr std::string_view kImages = "images are prepared where they are decoded";
 constexpr std::string_view kWaves = "transforms go by halves, or as a convolution";
@@ -36,6 +37,11 @@ constexpr GpuGap kGaps[] = {
     {"Svd", DType::kInvalid, kStepByStep},
     {"TridiagonalMatMul", DType::kInvalid, kStepByStep},
     {"TridiagonalSolve", DType::kInvalid, kStepByStep},
+    {"ResourceScatterNdAdd", DType::kInt32, kHostIntegers},
+    {"ResourceScatterNdMax", DType::kInt32, kHostIntegers},
+    {"ResourceScatterNdMin", DType::kInt32, kHostIntegers},
+    {"ResourceScatterNdSub", DType::kInt32, kHostIntegers},
+    {"ResourceScatterNdUpdate", DType::kInt32, kHostIntegers},
     {"SparseConcat", DType::kInvalid, kByPlaces},
     {"SparseFillEmptyRows", DType::kInvalid, kByPlaces},
     {"SparseReorder", DType::kInvalid, kByPlaces},

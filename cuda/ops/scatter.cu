@@ -158,6 +158,53 @@ class ScatterRows final : public Kernel {
   int64_t workspace_ = 0;
 };
 
+Combine combination_of(std::string_view op);
+
+/// ResourceScatterNdAdd, Sub, Max, Min, Update: slices of a variable.
+template <class T>
+class ScatterSlices final : public Kernel {
+ public:
+  explicit ScatterSlices(const KernelInit& init)
+      : combine_(init.op.ends_with("Update") ? Combine::kAssign
+                 : init.op.ends_with("Sub")  ? Combine::kSubtract
+                                             : combination_of(init.op)) {}
+  Status prepare(KernelContext& c) override {
+    const Shape& indices = c.input(1).shape();
+    const int64_t depth = indices.rank() > 1 ? indices.dim_from_end(1) : 1;
+    const int64_t tuples = depth > 0 ? indices.num_elements() / depth : 0;
+    const int64_t slice = tuples > 0 ? c.input(2).num_elements() / tuples : 0;
+    workspace_ = sort_scratch_bytes(tuples) + piece_bytes<T>(tuples, slice, combine_);
+    return ok_status();
+  }
+  Workspace workspace() const override { return {workspace_}; }
+  Status run(KernelContext& c) override {
+    Variable& v = c.variable(0);
+    const Tensor &indices = c.input(1), &updates = c.input(2);
+    std::lock_guard lock(v.mutex);
+    if (!v.value.valid()) return no_such_variable(v);
+    if (v.dtype != updates.dtype()) {
+      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
+                                  dtype_tf_name(updates.dtype())));
+    }
+    const Shape shape = v.value.shape();
+    ASSIGN_OR_RETURN(const NdIndex index, NdIndex::of_scatter(indices, shape));
+    Shape wanted = index.outer;
+    for (int i = index.depth; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
+    if (!(updates.shape() == wanted)) {
+      return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ",
+                                  indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
+    }
+    if (indices.num_elements() == 0 || updates.num_elements() == 0) return ok_status();
+    RETURN_IF_ERROR(own_variable(c, v));
+    ASSIGN_OR_RETURN(const Rows rows, rows_at(c, index, v.value.num_elements()));
+    return combine_rows(c, rows, updates.data<T>(), v.value.data<T>(), combine_);
+  }
+
+ private:
+  Combine combine_;
+  int64_t workspace_ = 0;
+};
+
 Combine combination_of(std::string_view op) {
   if (op.ends_with("Mean")) return Combine::kMean;
   if (op.ends_with("Prod")) return Combine::kMultiply;
@@ -299,6 +346,14 @@ void add_scatter(KernelTable& table) {
               by_input<2, ScatterRows, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
                        uint16_t, uint32_t, uint64_t>);
   }
+  for (auto op : {"ResourceScatterNdAdd", "ResourceScatterNdSub", "ResourceScatterNdUpdate"})
+    table.add(op, kAll,
+              by_input<2, ScatterSlices, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t,
+                       uint32_t, uint64_t, complex64, complex128>);
+  for (auto op : {"ResourceScatterNdMax", "ResourceScatterNdMin"})
+    table.add(op, kRealNumbers.without(kHost),
+              by_input<2, ScatterSlices, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t,
+                       uint32_t, uint64_t>);
   table.add("ResourceScatterUpdate", DTypeSet{DType::kBool},
             [](const KernelInit& init) { return make<ScatterRows<uint8_t>>(init); });
   for (auto op : {"SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"}) {

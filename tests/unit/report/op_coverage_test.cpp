@@ -34,6 +34,7 @@ const Missing kMissing[] = {
      {"Cast"}},
     {"complex numbers have no order", kComplexes, {"ClipByValue"}},
     {"TensorFlow's ends the process", DTypeSet{DType::kInt32}, {"UnicodeDecodeWithOffsets"}},
+    {"nothing is added to truth", DTypeSet{DType::kBool}, {"ResourceScatterNdAdd", "ResourceScatterNdSub"}},
     {"TF.js has float32 only", kHalves, {"FusedDepthwiseConv2dNative", "Prelu"}},
 };
 
