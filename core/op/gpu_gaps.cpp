@@ -20,6 +20,7 @@ constexpr std::string_view kTinyNumbers = "numbers of 8 and 4 bits are converted
 constexpr GpuGap kGaps[] = {
     {"AssignVariableOp", DType::kResource, "handles are kept in host memory"},
     {"AssignVariableOp", DType::kString, "strings are kept in host memory"},
+    {"BatchMatMulV3", DType::kBFloat16, "bytes may stand beside it, which are multiplied on the CPU"},
     {"Cast", DType::kFloat8E4M3FN, kTinyNumbers},
     {"Cast", DType::kFloat8E5M2, kTinyNumbers},
     {"Cast", DType::kInt4, kTinyNumbers},

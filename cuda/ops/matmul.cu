@@ -1,5 +1,5 @@
-// MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: by cuBLASLt, or by the tiled product of cuda/gemm.h where that is
-// missing or has no algorithm.
+// MatMul, BatchMatMul, BatchMatMulV2, V3, _FusedMatMul: by cuBLASLt, or by the tiled product of cuda/gemm.h where that
+// is missing or has no algorithm.
 #include "core/base/cat.h"
 #include "core/ops/linear/matrix_product.h"
 #include "cuda/broadcast.h"
@@ -193,6 +193,8 @@ void add_matmul(KernelTable& table) {
     table.add_giving_way(op, kFloating | kComplexes,
                          by_input<0, MatMul, float, double, half, bfloat16, complex64, complex128>);
   }
+  table.add_giving_way("BatchMatMulV3", kFloatDouble | kComplexes | DTypeSet{DType::kHalf},
+                       by_input<0, MatMul, float, double, half, complex64, complex128>);
   table.add_giving_way("_FusedMatMul", kFloating, by_input<0, MatMul, float, double, half, bfloat16>);
 }
 

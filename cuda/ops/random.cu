@@ -1,5 +1,7 @@
 // Random numbers from the CPU's own functions (core/ops/random/philox.h): those of a uniform distribution are the same
 // bits.
+#include <optional>
+
 #include "core/base/cat.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/random/random_state.h"
@@ -256,10 +258,13 @@ __global__ void multinomial_kernel(const T* logits, double* running, PhiloxStrea
   }
 }
 
+/// Multinomial; StatelessMultinomial, whose seed is in host memory.
 template <class T>
 class Multinomial final : public Kernel {
  public:
-  explicit Multinomial(const KernelInit& init) : state_(init) {}
+  explicit Multinomial(const KernelInit& init) {
+    if (!init.op.starts_with("Stateless")) state_.emplace(init);
+  }
   Status prepare(KernelContext& c) override {
     running_bytes_ = scratch_bytes(c.input(0).num_elements() * static_cast<int64_t>(sizeof(double)));
     return ok_status();
@@ -271,14 +276,18 @@ class Multinomial final : public Kernel {
     if (samples < 0) return invalid_argument(cat("num_samples should be nonnegative, got ", samples));
     if (classes <= 0) return invalid_argument(cat("num_classes should be positive, got ", classes));
     if (c.output(0).raw() == nullptr) RETURN_IF_ERROR(c.allocate_output(0, Shape{rows, samples}));
-    const PhiloxStream stream =
-        state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
+    ASSIGN_OR_RETURN(const PhiloxStream stream, stream_for(c, static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4))));
     ASSIGN_OR_RETURN(Tensor running, c.allocate_scratch(DType::kDouble, shape));
     return c.output(0).dtype() == DType::kInt32 ? sample<int32_t>(c, running, stream)
                                                 : sample<int64_t>(c, running, stream);
   }
 
  private:
+  Result<PhiloxStream> stream_for(const KernelContext& c, uint64_t numbers) {
+    if (!state_) return philox_from_seed(c.input(2));
+    return state_->reserve(2 * kBlocksPerElement * numbers);
+  }
+
   template <class Index>
   Status sample(KernelContext& c, const Tensor& running, const PhiloxStream& stream) const {
     const Shape &shape = c.input(0).shape(), &out = c.output(0).shape();
@@ -286,7 +295,7 @@ class Multinomial final : public Kernel {
                   0, stream_of(c), c.in<T>(0), running.data<double>(), stream, c.out<Index>(0), shape.dim(1),
                   out.dim(1));
   }
-  RandomState state_;
+  std::optional<RandomState> state_;
   int64_t running_bytes_ = 0;
 };
 
@@ -326,7 +335,8 @@ void add_random(KernelTable& table) {
   for (auto op : {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2"})
     table.add(op, kDrawn | kUnsigned, make_words);
   table.add("RngReadAndSkip", kAnyType, stateless<skip_numbers>);
-  table.add("Multinomial", kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
+  for (auto op : {"Multinomial", "StatelessMultinomial"})
+    table.add(op, kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
 }
 
 }  // namespace emplace::cuda

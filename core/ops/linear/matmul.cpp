@@ -1,5 +1,7 @@
-// MatMul, BatchMatMul, BatchMatMulV2, _FusedMatMul: products of matrices, one or many, over
+// MatMul, BatchMatMul, BatchMatMulV2, BatchMatMulV3, _FusedMatMul: products of matrices, one or many, over
 // core/ops/linear/matrix_product.h.
+
+#include <algorithm>
 
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
@@ -173,6 +175,66 @@ class BatchMatMul final : public DescribedKernel {
   bool one_ = false;
 };
 
+/// V3 of two types: bytes multiply into int32, or, beside a bfloat16, into one.
+class MixedBatchMatMul final : public Kernel {
+ public:
+  explicit MixedBatchMatMul(const KernelInit& init)
+      : adjoint_x_(init.attrs.flag("adj_x")), adjoint_y_(init.attrs.flag("adj_y")) {}
+
+  Status run(KernelContext& c) override {
+    const Shape& out = c.output(0).shape();
+    if (out.num_elements() == 0) return ok_status();
+    const DType type = c.output(0).dtype();
+    ASSIGN_OR_RETURN(const Tensor a, widened(c, 0, type));
+    ASSIGN_OR_RETURN(const Tensor b, widened(c, 1, type));
+    ProductShape shape;
+    shape.m = out.dim_from_end(2), shape.n = out.dim_from_end(1);
+    shape.k = c.input(0).shape().dim_from_end(adjoint_x_ ? 2 : 1);
+    shape.transpose_a = adjoint_x_, shape.transpose_b = adjoint_y_;
+    MatrixProduct product;
+    product.prepare(type, shape);
+    const Shape a_batch = batch_of(c.input(0).shape()), b_batch = batch_of(c.input(1).shape());
+    const Shape* batches[] = {&a_batch, &b_batch};
+    const BroadcastPlan plan = plan_broadcast(batches, batch_of(out));
+    char* to = c.out<char>(0);
+    RunCursor cursor(plan, 0);
+    const auto bytes = static_cast<int64_t>(dtype_size(type));
+    for (int64_t run = 0; run < plan.runs(); ++run, cursor.next()) {
+      for (int64_t i = 0; i < plan.run_length(); ++i, to += shape.m * shape.n * bytes) {
+        const int64_t x = cursor.offsets()[0] + i * plan.run_strides()[0];
+        const int64_t y = cursor.offsets()[1] + i * plan.run_strides()[1];
+        RETURN_IF_ERROR(product.run(c, static_cast<const char*>(a.raw()) + x * shape.m * shape.k * bytes,
+                                    static_cast<const char*>(b.raw()) + y * shape.k * shape.n * bytes, to));
+      }
+    }
+    return ok_status();
+  }
+
+ private:
+  static Result<Tensor> widened(KernelContext& c, int i, DType type) {
+    const Tensor& t = c.input(i);
+    if (t.dtype() == type) return t;
+    ASSIGN_OR_RETURN(Tensor wide, c.allocate_scratch(type, t.shape()));
+    const int64_t n = t.num_elements();
+    const auto convert = [&](const auto* from) {
+      if (type == DType::kInt32)
+        std::copy_n(from, n, wide.data<int32_t>());
+      else
+        for (int64_t k = 0; k < n; ++k) wide.data<bfloat16>()[k] = bfloat16(static_cast<float>(from[k]));
+    };
+    t.dtype() == DType::kInt8 ? convert(t.data<int8_t>()) : convert(t.data<uint8_t>());
+    return wide;
+  }
+
+  const bool adjoint_x_, adjoint_y_;
+};
+
+Result<std::unique_ptr<Kernel>> make_batch_matmul_v3(const KernelInit& init) {
+  const DType type = init.attrs.type("Tout");
+  const bool mixed = init.attrs.type("Ta") != type || init.attrs.type("Tb") != type;
+  return mixed ? make<MixedBatchMatMul>(init) : make<BatchMatMul>(init);
+}
+
 // d(op(a) op(b)) for each choice of transposing; `matmul(x, y, transpose x, transpose y)` is the product.
 template <class F>
 std::pair<Value, Value> product_gradients(GradientContext& g, bool transposed_a, bool transposed_b, const F& matmul) {
@@ -208,7 +270,7 @@ bool same_batches(const Shape& x, const Shape& y) {
 }
 
 Status batch_matmul_gradient(GradientContext& g) {
-  const bool v2 = g.op() == "BatchMatMulV2";
+  const bool v2 = g.op() != "BatchMatMul";
   auto matmul = [&](Value x, Value y, bool adjoint_x, bool adjoint_y, bool of_a) {
     GradientContext::AttrList attrs{{"adj_x", AttrValue::of(adjoint_x)}, {"adj_y", AttrValue::of(adjoint_y)}};
     if (v2) attrs.insert(attrs.end(), {{"grad_x", AttrValue::of(of_a)}, {"grad_y", AttrValue::of(!of_a)}});
@@ -257,6 +319,16 @@ OpDef batch_matmul_op() {
       .shape(batch_matmul_shape)
       .cpu(kMatMulTypes, make<BatchMatMul>)
       .sample("x=f32[5,2,3] uniform(-1,1); y=f32[5,3,4] uniform(-1,1)")
+      .gradient(batch_matmul_gradient);
+}
+OpDef batch_matmul_v3_op() {
+  return OpDef("BatchMatMulV3")
+      .doc("Matrix products of the last two dimensions; the others are broadcast. Bytes may multiply into int32.")
+      .traits({.work = Work::kMatMul})
+      .shape(batch_matmul_v2_shape)
+      .kernel_attr("Ta")
+      .cpu(kMatMulTypes.without(DTypeSet{DType::kHalf}) | DTypeSet{DType::kInt8, DType::kUInt8}, make_batch_matmul_v3)
+      .sample("x=f64[5,1,2,3] uniform(-1,1); y=f64[2,3,4] uniform(-1,1); Tout=float64")
       .gradient(batch_matmul_gradient);
 }
 OpDef batch_matmul_v2_op() {

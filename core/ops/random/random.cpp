@@ -1,4 +1,5 @@
-// RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt, RandomShuffle, Multinomial.
+// RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt, RandomShuffle, Multinomial,
+// StatelessMultinomial.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -99,55 +100,72 @@ Status multinomial_shape(ShapeContext& c) {
   return ok_status();
 }
 
-/// Classes drawn with probabilities proportional to exp(logit), row by row from one run of words.
+double logit_at(const Tensor& t, int64_t i) {
+  if (t.dtype() == DType::kDouble) return t.data<double>()[i];
+  if (t.dtype() == DType::kFloat) return static_cast<double>(t.data<float>()[i]);
+  float wide;
+  widening(t.dtype())(element_at(t, i), &wide, 1);
+  return static_cast<double>(wide);
+}
+
+/// Logits that are not finite do not count.
+double running_sums(const Tensor& logits, int64_t first, ScratchVector<double>& running) {
+  double top = std::numeric_limits<double>::lowest(), total = 0;
+  for (size_t j = 0; j < running.size(); ++j) {
+    const double x = running[j] = logit_at(logits, first + static_cast<int64_t>(j));
+    if (std::isfinite(x)) top = std::max(top, x);
+  }
+  for (double& x : running) {
+    if (std::isfinite(x)) total += std::exp(x - top);
+    x = total;
+  }
+  return total;
+}
+
+/// Classes drawn with probabilities proportional to exp(logit), row by row from one run of words. `stream_for(n)`: a
+/// stream that may be asked for n numbers.
+template <class F>
+Status draw_classes(KernelContext& c, const F& stream_for) {
+  const Tensor& logits = c.input(0);
+  const int64_t rows = logits.shape().dim(0), classes = logits.shape().dim(1), samples = int_at(c.input(1), 0);
+  if (samples < 0) return invalid_argument(cat("num_samples should be nonnegative, got ", samples));
+  if (classes <= 0) return invalid_argument(cat("num_classes should be positive, got ", classes));
+  RETURN_IF_ERROR(ensure_output(c, 0, Shape{rows, samples}));
+  ASSIGN_OR_RETURN(const PhiloxStream stream, stream_for(static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4))));
+  PhiloxWords words(stream, 0);
+  ScratchVector<double> running(static_cast<size_t>(classes));
+  for (int64_t r = 0; r < rows; ++r) {
+    const double total = running_sums(logits, r * classes, running);
+    for (int64_t i = 0; i < samples; ++i) {
+      const double wanted = words.next_double() * total;
+      const auto found = std::upper_bound(running.begin(), running.end(), wanted) - running.begin();
+      with_index(c.output(0).dtype(), [&]<class T>(T) { c.out<T>(0)[r * samples + i] = static_cast<T>(found); });
+    }
+  }
+  return ok_status();
+}
+
 class Multinomial final : public Kernel {
  public:
   explicit Multinomial(const KernelInit& init) : state_(init) {}
   Status run(KernelContext& c) override {
-    const Tensor& logits = c.input(0);
-    const int64_t rows = logits.shape().dim(0), classes = logits.shape().dim(1), samples = int_at(c.input(1), 0);
-    if (samples < 0) return invalid_argument(cat("num_samples should be nonnegative, got ", samples));
-    if (classes <= 0) return invalid_argument(cat("num_classes should be positive, got ", classes));
-    RETURN_IF_ERROR(ensure_output(c, 0, Shape{rows, samples}));
-    const PhiloxStream stream =
-        state_.reserve(2 * kBlocksPerElement * static_cast<uint64_t>(rows * ((samples + 3) / 4 * 4)));
-    PhiloxWords words(stream, 0);
-    ScratchVector<double> running(static_cast<size_t>(classes));
-    for (int64_t r = 0; r < rows; ++r) {
-      const double total = running_sums(logits, r * classes, running);
-      for (int64_t i = 0; i < samples; ++i) {
-        const double wanted = words.next_double() * total;
-        const auto found = std::upper_bound(running.begin(), running.end(), wanted) - running.begin();
-        with_index(c.output(0).dtype(), [&]<class T>(T) { c.out<T>(0)[r * samples + i] = static_cast<T>(found); });
-      }
-    }
-    return ok_status();
+    return draw_classes(c,
+                        [&](uint64_t n) -> Result<PhiloxStream> { return state_.reserve(2 * kBlocksPerElement * n); });
   }
 
  private:
-  static double value(const Tensor& t, int64_t i) {
-    if (t.dtype() == DType::kDouble) return t.data<double>()[i];
-    if (t.dtype() == DType::kFloat) return static_cast<double>(t.data<float>()[i]);
-    float wide;
-    widening(t.dtype())(element_at(t, i), &wide, 1);
-    return static_cast<double>(wide);
-  }
-  /// Logits that are not finite do not count.
-  static double running_sums(const Tensor& logits, int64_t first, ScratchVector<double>& running) {
-    double top = std::numeric_limits<double>::lowest(), total = 0;
-    for (size_t j = 0; j < running.size(); ++j) {
-      const double x = running[j] = value(logits, first + static_cast<int64_t>(j));
-      if (std::isfinite(x)) top = std::max(top, x);
-    }
-    for (double& x : running) {
-      if (std::isfinite(x)) total += std::exp(x - top);
-      x = total;
-    }
-    return total;
-  }
-
   RandomState state_;
 };
+
+Status stateless_multinomial_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape seed, c.with_rank(2, 1));
+  RETURN_IF_ERROR(require_dim(seed.dim(0), 2).take_status());
+  return multinomial_shape(c);
+}
+
+Status stateless_multinomial_cpu(KernelContext& c) {
+  return draw_classes(c, [&](uint64_t) { return philox_from_seed(c.input(2)); });
+}
 
 template <Distribution kDistribution>
 OpDef random(std::string_view name, std::string_view doc) {
@@ -202,6 +220,15 @@ OpDef multinomial_op() {
       .value_inputs({1})
       .cpu(kFloating, make<Multinomial>)
       .sample("logits=f32[2,5] uniform(-2,2); num_samples=4; seed=7")
+      .not_differentiable();
+}
+OpDef stateless_multinomial_op() {
+  return OpDef("StatelessMultinomial")
+      .doc("Classes drawn with probabilities proportional to exp(logits), by the seed alone.")
+      .shape(stateless_multinomial_shape)
+      .value_inputs({1})
+      .cpu(kFloating, stateless<stateless_multinomial_cpu>)
+      .sample("logits=f32[2,5] uniform(-2,2); num_samples=4; seed=[5,7]")
       .not_differentiable();
 }
 

@@ -1,4 +1,5 @@
-// Assert stops the graph where a condition fails; Print shows tensors on stderr while the graph runs.
+// Assert stops the graph where a condition fails; Print and PrintV2 show tensors on stderr while the graph runs.
+#include <algorithm>
 #include <cstdio>
 
 #include "core/base/cat.h"
@@ -52,6 +53,37 @@ class Print final : public Kernel {
   int64_t first_n_, summarize_, printed_ = 0;
 };
 
+/// What tf.print has made, on stderr whatever stream it asks for: stdout is the results'. A file is none of them.
+class PrintV2 final : public Kernel {
+ public:
+  PrintV2(std::string end, bool is_file) : end_(std::move(end)), is_file_(is_file) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelInit& init) {
+    constexpr std::string_view kStreams[] = {"stdout", "stderr", "log(info)", "log(warning)", "log(error)"};
+    const std::string& stream = init.attrs.text("output_stream");
+    const bool is_file = stream.starts_with("file://");
+    if (!is_file && std::find(std::begin(kStreams), std::end(kStreams), stream) == std::end(kStreams))
+      return invalid_argument(cat("Unknown output stream: ", stream,
+                                  ", it must be one of: log(info), log(warning), log(error), stdout, stderr, or "
+                                  "file://PATH"));
+    return owned_kernel(new PrintV2(init.attrs.text("end"), is_file));
+  }
+
+  Status run(KernelContext& c) override {
+    if (c.input(0).shape().rank() != 0)
+      return invalid_argument(cat("Input is expected to be scalar, but got ", c.input(0).shape().to_string()));
+    if (is_file_) return unimplemented("PrintV2 into a file; write to stderr");
+    const std::string text = printable(*c.in<std::string>(0) + end_, LineEnds::kKept);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return ok_status();
+  }
+
+ private:
+  const std::string end_;
+  const bool is_file_;
+};
+
+Status print_v2_shape(ShapeContext& c) { return c.with_rank(0, 0).take_status(); }
+
 }  // namespace
 
 OpDef assert_op() {
@@ -61,6 +93,13 @@ OpDef assert_op() {
       .shape(shape_none)
       .cpu(make<Assert>)
       .not_differentiable();
+}
+OpDef print_v2_op() {
+  return OpDef("PrintV2")
+      .doc("Shows a text on stderr.")
+      .traits({.leaves_state = true})
+      .shape(print_v2_shape)
+      .cpu(PrintV2::create);
 }
 OpDef print_op() {
   return OpDef("Print")

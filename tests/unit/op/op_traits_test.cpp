@@ -69,7 +69,7 @@ TEST_CASE("traits: what is known of values before a run") {
 }
 
 TEST_CASE("traits: work") {
-  CHECK(ops_with(Work::kMatMul) == "BatchMatMul BatchMatMulV2 Einsum MatMul _FusedMatMul");
+  CHECK(ops_with(Work::kMatMul) == "BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum MatMul _FusedMatMul");
   CHECK(ops_with(Work::kConvolution) ==
         "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 Conv3DBackpropInputV2 "
         "DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput "
@@ -82,7 +82,7 @@ TEST_CASE("traits: state") {
   CHECK(ops_with(&OpTraits::reads_variable) == "ReadVariableOp");
   CHECK(ops_with(&OpTraits::leaves_state) ==
         "Assert Empty LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 "
-        "ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp");
+        "PrintV2 ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp");
   CHECK(ops_with(&OpTraits::random) ==
         "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal");
   CHECK(ops_with(&OpTraits::collective) == "NcclAllReduce");

@@ -51,7 +51,9 @@ class Steps {
     for (const FileVariable& v : file().variables) init_.push_back(v.assign);
     options_.inter_op_threads = options_.intra_op_threads = 1;
     std::vector<std::string> offenders;
-    placement_ = place(file(), machine_.devices, {}, offenders).take();
+    auto placed = place(file(), machine_.devices, {}, offenders);
+    if (!placed.ok()) return false;
+    placement_ = placed.take();
     auto session = Session::create(file(), machine_.devices, placement_, options_);
     if (!session.ok()) return false;
     session_ = session.take();
