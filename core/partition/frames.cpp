@@ -1,5 +1,6 @@
 #include "core/partition/frames.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/base/cat.h"
@@ -60,17 +61,27 @@ struct Frames::Builder {
 
   Status emit(FrameId frame) {
     std::vector<Unit> stack;
-    auto enters_first = [&](bool enters) -> Status {
+    const auto emit_those = [&](auto these) -> Status {
       for (NodeId id : frames[frame].nodes) {
-        if (map.of(id) == frame && frame != kRootFrame && enters != (map.control(id) == Control::kEnter)) continue;
-        if (enters && map.of(id) != frame) continue;
+        if (!these(id)) continue;
         stack.push_back(unit_of(id, frame));
         RETURN_IF_ERROR(drain(stack, frame));
       }
       return ok_status();
     };
-    if (frame != kRootFrame) RETURN_IF_ERROR(enters_first(true));
-    return enters_first(false);
+    if (frame != kRootFrame) {
+      RETURN_IF_ERROR(emit_those([&](NodeId id) { return map.of(id) == frame && map.control(id) == Control::kEnter; }));
+      RETURN_IF_ERROR(emit_those([&](NodeId id) { return map.of(id) == frame && begins_iteration(id); }));
+    }
+    return emit_those([](NodeId) { return true; });
+  }
+
+  // It takes what the iteration before left, and so it comes before whoever makes another of that.
+  bool begins_iteration(NodeId id) const {
+    if (map.control(id) != Control::kMerge || !graph.controls(id).empty()) return false;
+    const auto inputs = graph.inputs(id);
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Endpoint& e) { return map.control(e.node) == Control::kNextIteration; });
   }
 
   Status drain(std::vector<Unit>& stack, FrameId frame) {
