@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/plan/block_layout.h"
-#include "core/plan/storage.h"
+#include "core/plan/output_rule.h"
 
 namespace emplace {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/plan/output_rule.h"
+
 namespace emplace {
 namespace {
 
@@ -95,7 +97,7 @@ class TurnFinder {
         turn = both(of_inputs(s), Turn::kLast);
         break;
       case Control::kNextIteration:
-        turn = both(of_inputs(s), Turn::kGoingOn);
+        turn = of_inputs(s) == Turn::kGoingOn ? Turn::kGoingOn : Turn::kNever;  // one that does not wait has no end
         break;
       case Control::kNone:
         turn = of_inputs(s);
@@ -108,6 +110,7 @@ class TurnFinder {
       default:
         break;
     }
+    if (turn != Turn::kEach && found_.condition == kNoValue) return Turn::kNever;  // it would run before it is decided
     for (const ValueId v : program_.outputs(s)) of_value_[v] = turn;
     if (s.control == Control::kMerge) of_value_[program_.outputs(s)[1]] = Turn::kNever;  // nobody says which it took
     return turn;
@@ -115,6 +118,8 @@ class TurnFinder {
 
   bool merges(const Instruction& s) {
     if (s.num_inputs != 2 || s.num_controls > 0) return false;
+    // What they take is what the iteration before left: nobody may have made another.
+    if (found_.turns.size() != found_.variables.size()) return false;
     auto [entered, next] = std::pair(program_.inputs(s)[0], program_.inputs(s)[1]);
     const auto is = [&](ValueId v, Control control) {
       return producer(v) != kNoInstruction && in_body(producer(v)) &&
@@ -189,6 +194,7 @@ class LoopNames {
     at(out).storage = at(from).storage;
     at(out).shape = at(from).shape;
     at(out).known = at(from).known;
+    at(out).varies = at(from).varies;
     at(out).buffer = at(from).buffer;
   }
 
@@ -203,20 +209,27 @@ class LoopNames {
       share(id, outputs[1], source_of_input(s));
     } else if (s.control == Control::kNextIteration) {
       if (can_stay(source_of_input(s), outputs[0])) share(id, outputs[0], source_of_input(s));
-    } else if (traits.loop_condition || (traits.identity && s.control == Control::kNone)) {
+    } else if (traits.loop_condition) {
+      if (at(source_of_input(s)).shape == Shape{})
+        share(id, outputs[0], source_of_input(s));  // else it says what it is
+    } else if (traits.identity && s.control == Control::kNone) {
       share(id, outputs[0], source_of_input(s));
     } else if (traits.does_nothing) {
       plan_.modes[id] = InstructionMode::kSkip;
     }
   }
 
-  // Until the next iteration takes it from there: not in a block, which others use then, nor where another variable is,
-  // whose value changes before, or after.
+  // Until the next iteration takes it from there: not in a block, which others use then, nor where it may be the bytes
+  // of something in a block, nor where another variable is, whose value changes before, or after.
   bool can_stay(ValueId from, ValueId next) const {
-    if (plan_.values[from].storage == Storage::kBlock) return false;
-    return control(from) != Control::kMerge ||
-           std::any_of(loop_.variables.begin(), loop_.variables.end(),
-                       [&](const LoopVariable& v) { return v.merged == from && v.next == next; });
+    const ValuePlan& plan = plan_.values[from];
+    if (plan.storage != Storage::kSlot) return plan.storage == Storage::kFixed;
+    if (control(from) == Control::kMerge) {
+      return std::any_of(loop_.variables.begin(), loop_.variables.end(),
+                         [&](const LoopVariable& v) { return v.merged == from && v.next == next; });
+    }
+    if (control(from) == Control::kEnter || dtype_size(program_.values[from].dtype) == 0) return true;
+    return output_rule(graph_, program_, program_.instructions[program_.values[from].producer]) == OutputRule::kOwn;
   }
 
   void find_takers(size_t i) {

@@ -12,8 +12,8 @@
 #include "core/plan/host_tensors.h"
 #include "core/plan/live_list.h"
 #include "core/plan/memory_plan.h"
+#include "core/plan/output_rule.h"
 #include "core/plan/settle.h"
-#include "core/plan/storage.h"
 #include "core/plan/undone_transposes.h"
 #include "core/plan/workspaces.h"
 

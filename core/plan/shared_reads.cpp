@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/plan/storage.h"
+#include "core/plan/output_rule.h"
 
 namespace emplace {
 namespace {

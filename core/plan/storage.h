@@ -11,15 +11,4 @@ namespace emplace {
 void choose_storage(const GraphFile& file, const DeviceSet& devices, const Program& program, Plan& plan,
                     const std::vector<PlainLoop>& loops = {});
 
-/// May its inputs' bytes be looked at when this iteration of a loop has ended?
-bool keeps_inputs(const Graph& graph, const Program& program, const Instruction& instruction);
-
-/// What becomes of an instruction's outputs.
-enum class OutputRule : uint8_t {
-  kOwn,          // written by the kernel into memory that is there
-  kSharesInput,  // outputs are the inputs of their numbers under another name or shape
-  kProvided,     // the kernel says; perhaps an input's bytes
-};
-OutputRule output_rule(const Graph& graph, const Program& program, const Instruction& instruction);
-
 }  // namespace emplace

@@ -7,7 +7,7 @@
 namespace emplace {
 
 /// visit(id) for every instruction of a plain loop that has something to run; close() where others do not run whenever
-/// those before them do.
+/// those before them do, and where the loop itself does something: decides, or hands on what comes out of it.
 template <class Visit, class Close>
 void walk_loop(const Program& program, const Plan& plan, const PlainLoop& loop, const Visit& visit,
                const Close& close) {
@@ -15,6 +15,7 @@ void walk_loop(const Program& program, const Plan& plan, const PlainLoop& loop, 
   Turn turn = Turn::kEach;
   for (size_t i = 0; i < loop.turns.size(); ++i) {
     const auto id = static_cast<InstructionId>(entered + i);
+    if (id == loop.decides || program.instructions[id].control == Control::kSwitch) close();
     if (plan.modes[id] == InstructionMode::kSkip) continue;
     if (loop.turns[i] != turn) close();
     turn = loop.turns[i];

@@ -43,6 +43,7 @@ void PlainLoopRun::list(InstructionId id, Turn turn) {
   } else if (s.control == Control::kSwitch) {
     parts_.push_back({Does::kSwitch, Turn::kLast, id});
   } else if (id == loop_.decides) {
+    if (p_.plan.modes[id] != InstructionMode::kSkip) parts_.push_back({Does::kKernel, turn, id});
     parts_.push_back({Does::kDecide, turn, id});
   } else if (p_.plan.modes[id] == InstructionMode::kDirect) {
     list_direct(*p_.bound[id].kernel, {&id, 1}, turn);
@@ -65,7 +66,10 @@ void PlainLoopRun::list_direct(Kernel& kernel, std::span<const InstructionId> in
 
 Status PlainLoopRun::run() {
   bool goes_on = true;
-  for (bool is_first = true; goes_on; is_first = false) RETURN_IF_ERROR(run_iteration(is_first, goes_on));
+  for (bool is_first = true; goes_on; is_first = false) {
+    if (p_.runtime.stop.asked()) return p_.runtime.stop.status();  // there may be no kernel that looks
+    RETURN_IF_ERROR(run_iteration(is_first, goes_on));
+  }
   for (const ValueId v : own_) p_.values[v] = Tensor();
   return ok_status();
 }

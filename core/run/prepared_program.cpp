@@ -37,8 +37,9 @@ Result<Gpu*> PreparedProgram::gpu_of(ValueId v) {
 
 Status PreparedProgram::prepare_kernel(InstructionId id) {
   BoundInstruction& b = bound[id];
-  b.prepared = true;
-  return b.kernel->prepare(b.context);
+  Status status = b.kernel->prepare(b.context);
+  b.prepared = status.ok();
+  return status;
 }
 
 bool PreparedProgram::has_room_for(const Plan& other, int64_t times) const {

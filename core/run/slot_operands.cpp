@@ -6,8 +6,8 @@
 
 #include "core/base/cat.h"
 #include "core/base/kept_by_thread.h"
+#include "core/plan/output_rule.h"
 #include "core/plan/rule_context.h"
-#include "core/plan/storage.h"
 
 namespace emplace {
 namespace {
@@ -85,15 +85,18 @@ Status SlotOperands::gather_in_plain_loop(InstructionId id) {
       c.inputs_[i] = std::exchange(p_.values[v], Tensor());
     else
       c.inputs_[i] = p_.values[v];
+    const Shape& planned = p_.plan.values[inputs[i]].shape;
+    if (p_.plan.modes[id] == InstructionMode::kPlanned && !(c.inputs_[i].shape() == planned))
+      return other_shape(i, c.inputs_[i].shape(), planned);
     if (keeps_[id] && !c.inputs_[i].buffer() && p_.plan.values[v].storage != Storage::kFixed)
       RETURN_IF_ERROR(copy_out(id, c.inputs_[i]));
   }
   return ok_status();
 }
 
-// Of numbers that lie in the block.
+// Of what may lie in the block.
 Status SlotOperands::copy_out(InstructionId id, Tensor& value) {
-  if (!kNumbersAndBool.has(value.dtype()) || value.size_bytes() == 0) return ok_status();
+  if (value.size_bytes() == 0) return ok_status();
   ASSIGN_OR_RETURN(Tensor copy, p_.bound[id].context.allocator_->allocate(value.dtype(), value.shape()));
   std::memcpy(copy.raw(), value.raw(), value.size_bytes());
   value = std::move(copy);
@@ -176,6 +179,7 @@ Result<const std::vector<Shape>*> SlotOperands::shapes_by_rule(InstructionId id,
   BoundInstruction& b = p_.bound[id];
   const bool same = !def->provides() && is_prepared_for_inputs(id, def);
   if (same && !b.settled.empty()) return static_cast<const std::vector<Shape>*>(&b.settled);
+  if (!same && !def->provides()) b.prepared = false;  // whatever fails from here on
   RETURN_IF_ERROR(infer_shapes(id, p_.file.graph.type(p_.program.instructions[id].node)));
   if (!def->provides()) b.settled = rule_of_thread().outputs;
   return static_cast<const std::vector<Shape>*>(&rule_of_thread().outputs);
