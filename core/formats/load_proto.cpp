@@ -15,6 +15,7 @@
 #include "core/formats/proto/field_tables.h"
 #include "core/formats/proto/json_writer.h"
 #include "core/formats/wire_nodes.h"
+#include "core/op/trait_table.h"
 
 namespace emplace {
 namespace {
@@ -94,7 +95,7 @@ class ProtoLoader {
   }
 
   /// Of a SavedModel the variables come from its checkpoint: what it runs first is its main op, which finds the assets
-  /// where they are. A MetaGraph says how its variables begin.
+  /// where they are. A MetaGraph says how its variables begin, and what fills its tables.
   void read_around_graph() {
     const std::optional<MetaGraph> meta = read_meta_graph(w_.source, c_.problems);
     if (!meta) return;
@@ -112,6 +113,21 @@ class ProtoLoader {
       if (file.graph.find(v.initializer) == kNoNode) continue;
       file.has_init = true;
       file.init.push_back({v.initializer, kNoPosition});
+    }
+    fill_tables(meta->table_initializers);
+  }
+
+  /// Beside what gives variables their first values. A list of initializers takes the place of what a graph with
+  /// variables runs where it names none.
+  void fill_tables(const std::vector<std::string>& nodes) {
+    GraphFile& file = c_.file;
+    bool lists_all = true;
+    for (NodeId id = 0; id < file.graph.num_nodes() && !file.has_init; ++id)
+      lists_all = lists_all && !traits_of(file.graph.op(id)).variable;
+    for (const std::string& node : nodes) {
+      if (!lists_all || file.graph.find(node) == kNoNode) continue;
+      file.has_init = true;
+      file.init.push_back({node, kNoPosition});
     }
   }
 

@@ -127,6 +127,8 @@ class MetaGraphReader {
     });
     if (name == "saved_model_main_op" || (name == "legacy_init_op" && out_.main_op.empty())) {
       if (!nodes.empty()) out_.main_op = node_of(nodes.front());
+    } else if (name == "table_initializer") {
+      for (const std::string& node : nodes) out_.table_initializers.emplace_back(node_of(node));
     } else if (name == "train_op") {
       out_.train_op = std::move(nodes);
     } else if (name == "losses" || name == "loss") {

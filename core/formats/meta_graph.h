@@ -43,6 +43,7 @@ struct MetaGraph {
   std::vector<std::pair<std::string, std::string>> assets;  // tensor, name of a file in assets/
   std::vector<VariableInfo> variables;                      // of TensorFlow 1
   ObjectGraph objects;                                      // of TensorFlow 2
+  std::vector<std::string> table_initializers;              // nodes, of TensorFlow 1
   std::vector<std::string> train_op, losses;                // nodes or tensors
   std::string folder;                                       // of a SavedModel; empty: of none
 };
