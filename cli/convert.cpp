@@ -138,7 +138,7 @@ class ConvertCommand final : public Command {
     }
     if (int code = change(options, in, log, graph); code != 0) return code;
     const Status written = write_saved_model(out,
-                                             {graph.bytes, model->signatures, model->variables, model->main_op,
+                                             {graph.bytes, model->signatures, model->contents, model->main_op,
                                               model->assets, c.model ? c.model->meta.folder : std::string()},
                                              force_);
     return written.ok() ? 0 : report_error(written, log);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/base/cat.h"
 #include "core/formats/checkpoint/saver.h"
@@ -10,10 +11,12 @@
 #include "core/formats/graph_writer.h"
 #include "core/formats/library_cut.h"
 #include "core/formats/message_nodes.h"
+#include "core/formats/state_holders.h"
 #include "core/formats/trainable.h"
 #include "core/op/trait_table.h"
 #include "core/pipeline.h"
 #include "core/pipeline_stage.h"
+#include "core/run_request.h"
 
 namespace emplace {
 namespace {
@@ -138,12 +141,13 @@ class ModelConverter {
       ASSIGN_OR_RETURN(validated, lower_graph(c_, validated));
     }
     ASSIGN_OR_RETURN(const std::string message, message_of(graph, validated, mode));
-    choose_main_op(message);
+    choose_main_op(message, *loaded.file);
     RETURN_IF_ERROR(choose_signatures(validated));
     RETURN_IF_ERROR(take_part(message));
     if (made_.signatures.empty())
       made_.signatures["serving_default"] = signature_of(validated.file->graph, made_.graph, fetches_);
     RETURN_IF_ERROR(take_values(*loaded.file));
+    RETURN_IF_ERROR(take_tables(*loaded.file));
     proto::WireError error;
     made_.graph = without_unused_functions(made_.graph, error);
     if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
@@ -152,10 +156,11 @@ class ModelConverter {
 
  private:
   /// The node that makes a SavedModel ready, if it does anything. Constants instead of variables are ready.
-  void choose_main_op(std::string_view message) {
+  void choose_main_op(std::string_view message, const GraphFile& file) {
     if (!c_.model || c_.model->meta.folder.empty() || !change_.with_values) return;
     const MetaGraph& meta = c_.model->meta;
-    if (change_.freeze && meta.assets.empty()) return;
+    const bool fills = !holders_behind(file, {file.graph.find(meta.main_op)}).empty();
+    if (change_.freeze && meta.assets.empty() && !fills) return;
     proto::WireError ignored;
     const MessageNodes nodes(message, ignored);
     const MessageNode* node = nodes.find(meta.main_op);
@@ -234,7 +239,50 @@ class ModelConverter {
     }
     if (!change_.with_values) return ok_status();
     const VariableNames fixed = not_trainable(c_.model ? &c_.model->meta : nullptr, file);
-    ASSIGN_OR_RETURN(made_.variables, variables_of(variable_names(made_.graph), values, fixed, made_.main_op.empty()));
+    ASSIGN_OR_RETURN(made_.contents.variables,
+                     variables_of(variable_names(made_.graph), values, fixed, made_.main_op.empty()));
+    return ok_status();
+  }
+
+  /// Tables and the like that what runs first fills: the main op or the saver does that again.
+  Status take_tables(const GraphFile& file) {
+    if (!change_.freeze && !change_.with_values) return ok_status();
+    proto::WireError ignored;
+    const MessageNodes nodes(made_.graph, ignored);
+    std::set<std::string, std::less<>> filled = holders_behind(file, initializers(file));
+    std::erase_if(filled, [&](const std::string& name) { return !nodes.find(name); });
+    if (filled.empty()) return ok_status();
+    if (!change_.with_values) {
+      for (const std::string& name : filled)
+        made_.left_over.push_back(
+            cat(name, ": what fills a ", nodes.find(name)->op, " before the first step is left out"));
+      return ok_status();
+    }
+    if (!made_.main_op.empty()) {
+      for (const std::string& name : holders_behind(file, {file.graph.find(made_.main_op)})) filled.erase(name);
+    }
+    RETURN_IF_ERROR(take_saved_tables(file, filled));
+    for (const std::string& name : filled)
+      c_.found.problems.add(kNoPosition,
+                            cat("'", name, "' (", nodes.find(name)->op,
+                                ") would be empty in a SavedModel: neither the main "
+                                "op nor the checkpoint of another one fills it"),
+                            "write a part without it: --fetch NAME");
+    return first_problem(c_.found.problems).blamed(Blame::kFile);
+  }
+
+  /// Takes those out of `filled` that the model's saver restores.
+  Status take_saved_tables(const GraphFile& file, std::set<std::string, std::less<>>& filled) {
+    if (!c_.model || c_.model->meta.folder.empty()) return ok_status();
+    ASSIGN_OR_RETURN(std::optional<TensorBundle> bundle,
+                     TensorBundle::find(cat(c_.model->meta.folder, "/variables/variables")));
+    if (!bundle) return ok_status();
+    for (const SavedTable& table : saved_tables(file)) {
+      if (filled.erase(table.node) == 0) continue;
+      ASSIGN_OR_RETURN(Tensor keys, bundle->read(table.keys.key, table.keys.slice));
+      ASSIGN_OR_RETURN(Tensor values, bundle->read(table.values.key, table.values.slice));
+      made_.contents.tables.push_back({table.node, std::move(keys), std::move(values)});
+    }
     return ok_status();
   }
 

@@ -25,14 +25,15 @@ struct ConvertedModel {
   std::map<std::string, Signature> signatures;
   std::string main_op;                                      // with_values: what makes the model ready; empty: nothing
   std::vector<std::pair<std::string, std::string>> assets;  // with_values: tensor, file in the folder assets
-  std::vector<ModelVariable> variables;                     // with_values: all that are left
+  ModelContents contents;                                   // with_values: variables that are left, and tables
   std::vector<std::string> outputs;                         // tensors
-  std::vector<std::string> left_over;                       // freeze: what stayed a variable, with the reason
+  std::vector<std::string> left_over;                       // freeze: what is no constant, with the reason
 };
 
 /// `graph`: the file that the context names. Its options say which part (signature, fetch) and whether functions are
 /// inlined; a model whose values are wanted keeps all of its signatures otherwise. Values come from --restore, a
-/// SavedModel's checkpoint or the initializers, as in a run.
+/// SavedModel's checkpoint or the initializers, as in a run. Tables come from that checkpoint alone: with_values, one
+/// that something else fills is told as a problem of the file.
 Result<ConvertedModel> convert_model(StageContext& context, const GraphMessage& graph, const ModelChange& change);
 
 }  // namespace emplace

@@ -83,7 +83,7 @@ void write_collection(WireWriter& writer, std::string_view name, uint32_t kind,
 
 Result<std::string> saved_model_message(const ModelToWrite& model) {
   using proto::kMetaGraphDefFields;
-  ASSIGN_OR_RETURN(const GraphWithSaver graph, add_saver(model.graph, model.variables));
+  ASSIGN_OR_RETURN(const GraphWithSaver graph, add_saver(model.graph, model.contents));
   std::string wire;
   WireWriter writer(wire);
   writer.varint(number(proto::kSavedModelFields, "saved_model_schema_version"), 1);
@@ -92,11 +92,9 @@ Result<std::string> saved_model_message(const ModelToWrite& model) {
   writer.bytes(number(proto::kMetaGraphDefMetaInfoDefFields, "tags"), "serve");
   writer.end(info);
   writer.bytes(number(kMetaGraphDefFields, "graph_def"), graph.bytes);
-  if (!graph.variables.empty()) {
-    write_saver(writer, number(kMetaGraphDefFields, "saver_def"), graph);
-    if (!graph.trainable.empty()) write_collection(writer, "trainable_variables", kMessages, graph.trainable);
-    write_collection(writer, "variables", kMessages, graph.variables);
-  }
+  if (!graph.restore.empty()) write_saver(writer, number(kMetaGraphDefFields, "saver_def"), graph);
+  if (!graph.trainable.empty()) write_collection(writer, "trainable_variables", kMessages, graph.trainable);
+  if (!graph.variables.empty()) write_collection(writer, "variables", kMessages, graph.variables);
   for (const auto& [tensor, file] : model.assets) write_asset(writer, tensor, file);
   for (const auto& [key, signature] : model.signatures) write_signature(writer, key, signature);
   // Not as a signature, which TensorFlow's loader of version 2 would call without the assets.
@@ -134,11 +132,8 @@ Status copy_assets(const std::string& folder, const ModelToWrite& model) {
 Status write_into(const std::string& folder, const std::string& message, const ModelToWrite& model) {
   RETURN_IF_ERROR(write_text_file(folder + "/saved_model.pb", message));
   RETURN_IF_ERROR(copy_assets(folder, model));
-  if (model.variables.empty()) return ok_status();
-  std::vector<TensorToSave> tensors;
-  tensors.reserve(model.variables.size());
-  for (const ModelVariable& v : model.variables) tensors.push_back({v.node, v.value});
-  return write_bundle(folder + "/variables/variables", tensors);
+  if (model.contents.empty()) return ok_status();
+  return write_bundle(folder + "/variables/variables", tensors_of(model.contents));
 }
 
 /// The new folder takes the old one's name, and only then is that gone.
@@ -168,7 +163,7 @@ Status write_saved_model(const std::string& folder, const ModelToWrite& model, b
   const std::string aside = cat(target, ".part", getpid());
   std::error_code error;
   fs::remove_all(aside, error);
-  fs::create_directories(aside + (model.variables.empty() ? "" : "/variables"), error);
+  fs::create_directories(aside + (model.contents.empty() ? "" : "/variables"), error);
   if (error) return cannot_write(target, error);
   Status status = write_into(aside, message, model);
   if (status.ok()) {

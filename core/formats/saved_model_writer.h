@@ -1,6 +1,6 @@
-/// Writing SavedModels: one MetaGraph tagged `serve`, its signatures, the variables in a checkpoint of version 2, the
-/// nodes of a saver by which TensorFlow's loaders restore them (tensorflow/python/training/saver.py, version 2),
-/// assets.
+/// Writing SavedModels: one MetaGraph tagged `serve`, its signatures, the contents of variables and tables in a
+/// checkpoint of version 2, the nodes of a saver by which TensorFlow's loaders restore them
+/// (tensorflow/python/training/saver.py, version 2), assets.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace emplace {
 struct ModelToWrite {
   std::string_view graph;  // GraphDef
   std::map<std::string, Signature> signatures;
-  std::vector<ModelVariable> variables;
+  ModelContents contents;
   std::string main_op;  // a node that makes the model ready; empty: nothing has to
   /// Tensors that get the names of files, and these files' names in the folder `assets` of the folder `from`.
   std::vector<std::pair<std::string, std::string>> assets;

@@ -26,9 +26,13 @@ struct SavedVariable {
 
 class SaverBuilder {
  public:
-  SaverBuilder(std::string_view graph, const std::vector<ModelVariable>& variables)
-      : graph_(graph), nodes_(graph, error_), scope_(free("save")) {
-    for (const ModelVariable& v : variables) add_variable(v);
+  SaverBuilder(std::string_view graph, const ModelContents& contents)
+      : graph_(graph),
+        contents_(contents),
+        tensors_(tensors_of(contents)),
+        nodes_(graph, error_),
+        scope_(free("save")) {
+    for (const ModelVariable& v : contents.variables) add_variable(v);
   }
 
   Result<GraphWithSaver> build() {
@@ -88,17 +92,17 @@ class SaverBuilder {
     }
   }
 
-  /// Names and slices of all variables: inputs 1 and 2 of SaveV2 and RestoreV2.
+  /// Names and slices of all tensors: inputs 1 and 2 of SaveV2 and RestoreV2.
   void add_names(const std::string& op) {
-    std::vector<std::string> names, slices(saved_.size());
-    for (const SavedVariable& v : saved_) names.push_back(v.variable->node);
+    std::vector<std::string> names, slices(tensors_.size());
+    for (const TensorToSave& t : tensors_) names.push_back(t.key);
     more_.push_back(const_message(cat(op, "/tensor_names"), texts(names)));
     more_.push_back(const_message(cat(op, "/shape_and_slices"), texts(slices)));
   }
 
   std::vector<DType> types() const {
     std::vector<DType> out;
-    for (const SavedVariable& v : saved_) out.push_back(v.variable->value.dtype());
+    for (const TensorToSave& t : tensors_) out.push_back(t.value.dtype());
     return out;
   }
 
@@ -108,6 +112,10 @@ class SaverBuilder {
     NodeMessage node(save, "SaveV2");
     node.input(file).input(cat(save, "/tensor_names")).input(cat(save, "/shape_and_slices"));
     for (const SavedVariable& v : saved_) node.input(v.handle ? v.read : v.variable->node);
+    for (size_t i = 0; i < contents_.tables.size(); ++i) {
+      const std::string all = add_export(i);
+      node.input(all).input(cat(all, ":1"));
+    }
     more_.push_back(node.types("dtypes", types()).take());
     NodeMessage done(cat(scope_, "/control_dependency"), "Identity");
     more_.push_back(done.input(file).input(cat("^", save)).type("T", DType::kString).take());
@@ -124,7 +132,37 @@ class SaverBuilder {
       add_assign(saved_[i], input_text(InputName{restore, static_cast<int64_t>(i)}));
       all.input(cat("^", saved_[i].assign));
     }
+    for (size_t i = 0; i < contents_.tables.size(); ++i) all.input(cat("^", add_import(i, restore)));
     more_.push_back(all.take());
+  }
+
+  /// The op that does that with a handle, or with the first version's reference.
+  std::string table_op(const ModelTable& table, std::string_view what) {
+    return cat("LookupTable", what, gives_handle(ops_, nodes_.find(table.node)->op) ? "V2" : "");
+  }
+
+  std::string numbered(const std::string& op, size_t i) const {
+    return i == 0 ? cat(scope_, "/", op) : cat(scope_, "/", op, "_", i);
+  }
+
+  /// A node whose outputs are keys and values.
+  std::string add_export(size_t i) {
+    const ModelTable& table = contents_.tables[i];
+    const std::string op = table_op(table, "Export"), name = numbered(op, i);
+    NodeMessage node(name, op);
+    node.input(table.node).type("Tkeys", table.keys.dtype()).type("Tvalues", table.values.dtype());
+    more_.push_back(node.take());
+    return name;
+  }
+
+  std::string add_import(size_t i, const std::string& restore) {
+    const ModelTable& table = contents_.tables[i];
+    const std::string op = table_op(table, "Import"), name = numbered(op, i);
+    const auto keys = static_cast<int64_t>(saved_.size() + 2 * i);
+    NodeMessage node(name, op);
+    node.input(table.node).input(input_text(InputName{restore, keys})).input(input_text(InputName{restore, keys + 1}));
+    more_.push_back(node.type("Tin", table.keys.dtype()).type("Tout", table.values.dtype()).take());
+    return name;
   }
 
   void add_assign(const SavedVariable& v, const std::string& restored) {
@@ -154,6 +192,8 @@ class SaverBuilder {
 
   proto::WireError error_;
   std::string_view graph_;
+  const ModelContents& contents_;
+  const std::vector<TensorToSave> tensors_;
   MessageNodes nodes_;
   OpTable ops_;
   std::string scope_;
@@ -163,9 +203,20 @@ class SaverBuilder {
 
 }  // namespace
 
-Result<GraphWithSaver> add_saver(std::string_view graph, const std::vector<ModelVariable>& variables) {
-  if (variables.empty()) return GraphWithSaver{std::string(graph), {}, {}, {}, {}, {}};
-  return SaverBuilder(graph, variables).build();
+std::vector<TensorToSave> tensors_of(const ModelContents& contents) {
+  std::vector<TensorToSave> out;
+  out.reserve(contents.variables.size() + 2 * contents.tables.size());
+  for (const ModelVariable& v : contents.variables) out.push_back({v.node, v.value});
+  for (const ModelTable& t : contents.tables) {
+    out.push_back({cat(t.node, "-keys"), t.keys});
+    out.push_back({cat(t.node, "-values"), t.values});
+  }
+  return out;
+}
+
+Result<GraphWithSaver> add_saver(std::string_view graph, const ModelContents& contents) {
+  if (contents.empty()) return GraphWithSaver{std::string(graph), {}, {}, {}, {}, {}};
+  return SaverBuilder(graph, contents).build();
 }
 
 void write_saver(WireWriter& writer, uint32_t field, const GraphWithSaver& graph) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
+#include <utility>
 
 #include "core/formats/meta_graph.h"
 #include "core/op/trait_table.h"
@@ -55,21 +57,22 @@ class SaverReader {
   explicit SaverReader(const GraphFile& file) : file_(file) {}
 
   using Names = std::vector<std::string>;
-  /// `variables`: of a function, what its arguments are in the main graph; empty names: something else. Null: `g` is
-  /// the main graph.
-  void read(const Graph& g, const Names* variables, int depth) {
+  /// `holders`: of a function, the variables and tables of the main graph that its arguments are; empty names:
+  /// something else. Null: `g` is the main graph.
+  void read(const Graph& g, const Names* holders, int depth) {
     for (NodeId id = 0; id < g.num_nodes(); ++id) {
       const std::string_view op = g.op(id);
       const auto inputs = g.inputs(id);
       if (traits_of(op).assigns && inputs.size() >= 2) {
-        const std::string variable = variable_of(g, inputs[0], variables);
+        const std::string variable = holder_of(g, inputs[0], holders);
         if (variable.empty()) continue;
         if (auto restored = restored_value(g, inputs[1])) out_.insert_or_assign(variable, std::move(*restored));
       } else if (takes_restored(g, id)) {
         restores_more_ = true;
+        read_table(g, inputs, holders);
       } else if (const Function* function = called(g, id); function && depth < kMostCalls) {
         Names arguments;
-        for (Endpoint input : inputs) arguments.push_back(variable_of(g, input, variables));
+        for (Endpoint input : inputs) arguments.push_back(holder_of(g, input, holders));
         read(*function->body, &arguments, depth + 1);
       }
     }
@@ -89,7 +92,7 @@ class SaverReader {
       const auto inputs = g.inputs(id);
       if (!bound || bound->size() > inputs.size()) continue;
       for (size_t i = 0; i < bound->size(); ++i) {
-        const std::string variable = variable_of(g, inputs[inputs.size() - bound->size() + i], nullptr);
+        const std::string variable = holder_of(g, inputs[inputs.size() - bound->size() + i], nullptr);
         const auto saved = by_object.find((*bound)[i]);
         if (!variable.empty() && saved != by_object.end()) out_.emplace(variable, *saved->second);
       }
@@ -97,6 +100,7 @@ class SaverReader {
   }
 
   std::map<std::string, SavedTensor, std::less<>> take() { return std::move(out_); }
+  std::vector<SavedTable> take_tables() { return std::move(tables_); }
   bool restores_more() const { return restores_more_; }
 
  private:
@@ -133,20 +137,35 @@ class SaverReader {
     return false;
   }
 
-  static std::string variable_of(const Graph& g, Endpoint e, const Names* variables) {
+  /// A node that takes a table, keys and values, both restored.
+  void read_table(const Graph& g, std::span<const Endpoint> inputs, const Names* holders) {
+    if (inputs.size() != 3) return;
+    std::string table = holder_of(g, inputs[0], holders);
+    auto keys = restored_value(g, inputs[1]), values = restored_value(g, inputs[2]);
+    if (table.empty() || !is_table(file_.graph, file_.graph.find(table)) || !keys || !values) return;
+    tables_.push_back({std::move(table), std::move(*keys), std::move(*values)});
+  }
+
+  static bool is_table(const Graph& g, NodeId id) {
+    return written<DType>(g, id, "key_dtype") && written<DType>(g, id, "value_dtype");
+  }
+
+  static std::string holder_of(const Graph& g, Endpoint e, const Names* holders) {
     e = behind_identities(g, e);
     if (e.node == kNoNode) return {};
     const std::string_view op = g.op(e.node);
     if (traits_of(op).argument) {
       const auto* index = written<int64_t>(g, e.node, "index");
-      const bool known = index && variables && *index >= 0 && static_cast<size_t>(*index) < variables->size();
-      return known ? (*variables)[static_cast<size_t>(*index)] : std::string();
+      const bool known = index && holders && *index >= 0 && static_cast<size_t>(*index) < holders->size();
+      return known ? (*holders)[static_cast<size_t>(*index)] : std::string();
     }
-    return traits_of(op).variable && !variables ? std::string(g.name(e.node)) : std::string();
+    const bool holds = traits_of(op).variable || is_table(g, e.node);
+    return holds && !holders ? std::string(g.name(e.node)) : std::string();
   }
 
   const GraphFile& file_;
   std::map<std::string, SavedTensor, std::less<>> out_;
+  std::vector<SavedTable> tables_;
   bool restores_more_ = false;
 };
 
@@ -159,6 +178,12 @@ std::map<std::string, SavedTensor, std::less<>> saver_of(const GraphFile& file) 
   const std::optional<MetaGraph> meta = file.source ? read_meta_graph(*file.source, ignored) : std::nullopt;
   if (meta) reader.add_bound(meta->objects);
   return reader.take();
+}
+
+std::vector<SavedTable> saved_tables(const GraphFile& file) {
+  SaverReader reader(file);
+  reader.read(file.graph, nullptr, 0);
+  return reader.take_tables();
 }
 
 bool restores_more_than_variables(const GraphFile& file) {

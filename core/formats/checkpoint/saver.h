@@ -1,9 +1,11 @@
-/// Which tensors of a checkpoint a graph's saver gives to which variables: read off the graph, without running it.
+/// Which tensors of a checkpoint a graph's saver gives to which variables and tables: read off the graph, without
+/// running it.
 #pragma once
 
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/formats/checkpoint/bundle.h"
 #include "core/graph/graph_file.h"
@@ -19,6 +21,15 @@ struct SavedTensor {
 /// Variables that an assignment of what RestoreV2 reads sets, by their nodes' names: in the graph itself (TF1) or in
 /// the function that one of its nodes calls (TF2); and what stands for the same object of Python.
 std::map<std::string, SavedTensor, std::less<>> saver_of(const GraphFile& file);
+
+/// A table and what its keys and values are restored from.
+struct SavedTable {
+  std::string node;
+  SavedTensor keys, values;
+};
+
+/// The tables of the main graph that the saver fills.
+std::vector<SavedTable> saved_tables(const GraphFile& file);
 
 /// Does the saver restore what saver_of() does not name: the contents of tables? Then its nodes have to run.
 bool restores_more_than_variables(const GraphFile& file);
