@@ -148,7 +148,8 @@ class SaverBuilder {
   /// A node whose outputs are keys and values.
   std::string add_export(size_t i) {
     const ModelTable& table = contents_.tables[i];
-    const std::string op = table_op(table, "Export"), name = numbered(op, i);
+    const std::string op = table_op(table, "Export");
+    std::string name = numbered(op, i);
     NodeMessage node(name, op);
     node.input(table.node).type("Tkeys", table.keys.dtype()).type("Tvalues", table.values.dtype());
     more_.push_back(node.take());
@@ -157,7 +158,8 @@ class SaverBuilder {
 
   std::string add_import(size_t i, const std::string& restore) {
     const ModelTable& table = contents_.tables[i];
-    const std::string op = table_op(table, "Import"), name = numbered(op, i);
+    const std::string op = table_op(table, "Import");
+    std::string name = numbered(op, i);
     const auto keys = static_cast<int64_t>(saved_.size() + 2 * i);
     NodeMessage node(name, op);
     node.input(table.node).input(input_text(InputName{restore, keys})).input(input_text(InputName{restore, keys + 1}));

@@ -188,9 +188,10 @@ Value cut(GradientContext& g, Value v, int from_end, int64_t begin, int64_t end)
 /// Zeros before and behind, along dimension `from_end`.
 Value padded(GradientContext& g, Value v, int from_end, int64_t before, int64_t behind) {
   const int rank = g.shape(v).rank();
-  std::vector<int64_t> pads(static_cast<size_t>(2 * rank), 0);
-  pads[static_cast<size_t>(2 * (rank - from_end))] = before;
-  pads[static_cast<size_t>(2 * (rank - from_end) + 1)] = behind;
+  const size_t at = 2 * static_cast<size_t>(rank - from_end);
+  std::vector<int64_t> pads(2 * static_cast<size_t>(rank), 0);
+  pads[at] = before;
+  pads[at + 1] = behind;
   return g.add("Pad", {v, g.reshape(g.ints(pads), std::vector<int64_t>{rank, 2})});
 }
 
