@@ -20,9 +20,29 @@ FrameMap::FrameMap(const Graph& graph, const Pruned* pruned)
 
 class FrameMap::Finder {
  public:
-  explicit Finder(FrameMap& map) : map_(map), graph_(*map.graph_) {}
+  explicit Finder(FrameMap& map) : map_(map), graph_(*map.graph_), seen_(graph_.num_nodes(), 0) {}
 
+  /// REQUIRES: its sources were visited, unless it is a Merge: as in TensorFlow, a Merge has its place in a file's
+  /// order behind the first of its inputs, which may be a NextIteration.
   Status visit(NodeId id) {
+    if (seen_[id]) return ok_status();
+    if (map_.control(id) != Control::kMerge) return settle(id);
+    for (open_.push_back(id); !open_.empty();) {
+      const NodeId last = open_.back();
+      const size_t before = open_.size();
+      map_.for_each_source(last, [&](NodeId source) {
+        if (!seen_[source]) open_.push_back(source);
+      });
+      if (open_.size() > before) continue;
+      open_.pop_back();
+      if (!seen_[last]) RETURN_IF_ERROR(settle(last));
+    }
+    return ok_status();
+  }
+
+ private:
+  Status settle(NodeId id) {
+    seen_[id] = 1;
     NodeId first = kNoNode, other = kNoNode;
     map_.for_each_source(id, [&](NodeId source) {
       if (first == kNoNode)
@@ -42,7 +62,6 @@ class FrameMap::Finder {
     return ok_status();
   }
 
- private:
   Result<FrameId> enter(NodeId id, FrameId outer) {
     auto [it, is_new] =
         by_name_.try_emplace({outer, graph_.attrs(id).text("frame_name")}, static_cast<FrameId>(map_.frames_.size()));
@@ -53,6 +72,8 @@ class FrameMap::Finder {
 
   FrameMap& map_;
   const Graph& graph_;
+  std::vector<char> seen_;    // by node
+  std::vector<NodeId> open_;  // each a source of one before it
   std::map<std::pair<FrameId, std::string>, FrameId> by_name_;
 };
 
