@@ -128,10 +128,7 @@ class ScatterRows final : public Kernel {
     const Tensor &indices = c.input(1), &updates = c.input(2);
     std::lock_guard lock(v.mutex);
     if (!v.value.valid()) return is_ref(c.input(0).dtype()) ? uninitialized(v) : no_such_variable(v);
-    if (v.dtype != updates.dtype()) {
-      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
-                                  dtype_tf_name(updates.dtype())));
-    }
+    if (v.dtype != updates.dtype()) return updates_of_other_type(v, updates.dtype());
     const Shape shape = v.value.shape();
     if (shape.rank() < 1) return invalid_argument("params must be at least 1-D, got shape []");
     Shape wanted = indices.shape();
@@ -181,19 +178,7 @@ class ScatterSlices final : public Kernel {
     Variable& v = c.variable(0);
     const Tensor &indices = c.input(1), &updates = c.input(2);
     std::lock_guard lock(v.mutex);
-    if (!v.value.valid()) return no_such_variable(v);
-    if (v.dtype != updates.dtype()) {
-      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
-                                  dtype_tf_name(updates.dtype())));
-    }
-    const Shape shape = v.value.shape();
-    ASSIGN_OR_RETURN(const NdIndex index, NdIndex::of_scatter(indices, shape));
-    Shape wanted = index.outer;
-    for (int i = index.depth; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
-    if (!(updates.shape() == wanted)) {
-      return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ",
-                                  indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
-    }
+    ASSIGN_OR_RETURN(const NdIndex index, updated_slices(v, indices, updates));
     if (indices.num_elements() == 0 || updates.num_elements() == 0) return ok_status();
     RETURN_IF_ERROR(own_variable(c, v));
     ASSIGN_OR_RETURN(const Rows rows, rows_at(c, index, v.value.num_elements()));

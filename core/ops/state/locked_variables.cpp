@@ -25,10 +25,7 @@ Status LockedVariables::check(const KernelContext& c, int gradient_input, std::s
   for (int i = 0; i < count_; ++i) {
     const Variable& v = (*this)[static_cast<size_t>(i)];
     if (!v.value.valid()) return is_ref(c.input(i).dtype()) ? uninitialized(v) : no_such_variable(v);
-    if (v.dtype != gradient.dtype()) {
-      return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
-                                  dtype_tf_name(gradient.dtype())));
-    }
+    if (v.dtype != gradient.dtype()) return updates_of_other_type(v, gradient.dtype());
   }
   const Shape& shape = (*this)[0].value.shape();
   auto same_shape = [&](int i, const Shape& other) {

@@ -1,8 +1,6 @@
 // ResourceScatterNdAdd, Sub, Max, Min, Update: slices of a variable, named by tuples of indices, changed in place.
-#include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
-#include "core/ops/kit/nd_index.h"
 #include "core/ops/kit/row_ops.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/state/variable_state.h"
@@ -26,19 +24,7 @@ Status change_slices(KernelContext& c, RowOp op) {
   Variable& v = c.variable(0);
   const Tensor &indices = c.input(1), &updates = c.input(2);
   std::lock_guard lock(v.mutex);
-  if (!v.value.valid()) return no_such_variable(v);
-  if (v.dtype != updates.dtype()) {
-    return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
-                                dtype_tf_name(updates.dtype())));
-  }
-  const Shape shape = v.value.shape();
-  ASSIGN_OR_RETURN(const NdIndex index, NdIndex::of_scatter(indices, shape));
-  Shape wanted = index.outer;
-  for (int i = index.depth; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
-  if (!(updates.shape() == wanted)) {
-    return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ",
-                                indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
-  }
+  ASSIGN_OR_RETURN(const NdIndex index, updated_slices(v, indices, updates));
   if (indices.num_elements() == 0 || updates.num_elements() == 0) return ok_status();
   RETURN_IF_ERROR(own_value(c, v));
   for (int64_t t = 0; t < index.tuples; ++t) {

@@ -34,10 +34,7 @@ Status scatter_rows(KernelContext& c, RowOp op) {
   const Tensor& updates = c.input(2);
   std::lock_guard lock(v.mutex);
   if (!v.value.valid()) return is_ref(c.input(0).dtype()) ? uninitialized(v) : no_such_variable(v);
-  if (v.dtype != updates.dtype()) {
-    return invalid_argument(cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ",
-                                dtype_tf_name(updates.dtype())));
-  }
+  if (v.dtype != updates.dtype()) return updates_of_other_type(v, updates.dtype());
   const Shape shape = v.value.shape();
   if (shape.rank() < 1) return invalid_argument("params must be at least 1-D, got shape []");
   Shape wanted = indices.shape();

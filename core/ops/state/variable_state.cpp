@@ -73,6 +73,25 @@ Status wrong_type(const Variable& v, std::string_view verb, DType got) {
                               " got ", dtype_tf_name(got)));
 }
 
+Status updates_of_other_type(const Variable& v, DType updates) {
+  return invalid_argument(
+      cat("Trying to update variable ", v.name, " of type ", dtype_tf_name(v.dtype), " with ", dtype_tf_name(updates)));
+}
+
+Result<NdIndex> updated_slices(const Variable& v, const Tensor& indices, const Tensor& updates) {
+  if (!v.value.valid()) return no_such_variable(v);
+  if (v.dtype != updates.dtype()) return updates_of_other_type(v, updates.dtype());
+  const Shape shape = v.value.shape();
+  ASSIGN_OR_RETURN(const NdIndex index, NdIndex::of_scatter(indices, shape));
+  Shape wanted = index.outer;
+  for (int i = index.depth; i < shape.rank(); ++i) wanted.add_dim(shape.dim(i));
+  if (!(updates.shape() == wanted)) {
+    return invalid_argument(cat("Outer dimensions of indices and update must match. Indices shape: ",
+                                indices.shape().to_string(), ", updates shape:", updates.shape().to_string()));
+  }
+  return index;
+}
+
 Result<Tensor> value_behind_handle(Variable& v, DType type) {
   std::lock_guard lock(v.mutex);
   if (!v.value.valid()) return no_such_variable(v);

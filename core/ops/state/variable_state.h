@@ -3,6 +3,7 @@
 
 #include "core/op/kernel.h"
 #include "core/op/shape_context.h"
+#include "core/ops/kit/nd_index.h"
 #include "core/ops/kit/row_ops.h"
 
 namespace emplace {
@@ -22,6 +23,11 @@ Status uninitialized(const Variable& variable);
 Status no_such_variable(const Variable& variable);
 /// What a read or an assignment (`verb`) of another type says.
 Status wrong_type(const Variable& variable, std::string_view verb, DType got);
+/// What a change by updates of another type says.
+Status updates_of_other_type(const Variable& variable, DType updates);
+/// The slices that `indices` name for `updates`, or what ResourceScatterNd* say of either. REQUIRES: the caller holds
+/// variable.mutex.
+Result<NdIndex> updated_slices(const Variable& variable, const Tensor& indices, const Tensor& updates);
 
 /// What reading through a handle gives; whoever writes the variable meanwhile does so in a buffer of its own. Takes
 /// variable.mutex.
