@@ -1,5 +1,5 @@
 /// ElementStep: what an elementwise kernel of floats does to a number, said so that several such kernels can be one
-/// loop, in which the number stays in a register from the first step to the last.
+/// loop, in which the number stays in a register, or the first cache, from the first step to the last.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ struct StepChain {
     bool swapped = false;  // the number is the second operand
   };
   struct Detail {
-    Tile::Function function = nullptr;  // of a kernel's own tile, with its `params`: called for a few vectors at a time
+    Tile::Function function =
+        nullptr;  // of a kernel's own tile, with its `params`: called for a stretch of elements at a time
     const void* params = nullptr;
     bool keeps = false;       // the number as it is before this step
     bool takes_kept = false;  // as the other operand
@@ -30,6 +31,13 @@ struct StepChain {
   std::array<Step, kMost> steps;
   std::array<Detail, kMost> details;
 };
+
+/// Then numbers are handed on in the first cache rather than in registers: a function's loop is over many of them.
+inline bool has_function(const StepChain& chain) {
+  for (int k = 0; k < chain.count; ++k)
+    if (chain.steps[static_cast<size_t>(k)].step == ElementStep::kNone) return true;
+  return false;
+}
 
 /// A kernel that may be part of one.
 class SteppedKernel : public Kernel {

@@ -241,10 +241,14 @@ FusedKernel::FusedKernel(const FusedGroup& group, const Program& program, const 
 std::string FusedKernel::describe() const {
   constexpr std::string_view kFollowed = "made from the product's rows while they are in cache";
   if (calls_.empty()) return std::string(kFollowed);
-  std::string joined;
-  for (const StepChain& chain : chains_) append(joined, joined.empty() ? "" : ", ", chain.count);
+  std::string in_registers, in_cache;
+  for (const StepChain& chain : chains_) {
+    std::string& joined = has_function(chain) ? in_cache : in_registers;
+    append(joined, joined.empty() ? "" : ", ", chain.count);
+  }
   std::string out = counted(static_cast<int64_t>(calls_.size()), "loop");
-  if (!joined.empty()) append(out, " (steps that hand numbers on in registers: ", joined, ')');
+  if (!in_registers.empty()) append(out, " (steps that hand numbers on in registers: ", in_registers, ')');
+  if (!in_cache.empty()) append(out, " (steps that hand numbers on in the first cache: ", in_cache, ')');
   if (reduction_.partial) out += ", then the sum";
   if (follower_) return cat(out, " over the product's rows as they are finished; the last node is ", kFollowed);
   return cat(out, head_         ? " over the product's rows as they are finished"

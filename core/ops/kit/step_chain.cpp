@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/ops/kit/isa.h"
+#include "core/ops/kit/step_stretch.h"
 #include "core/ops/kit/step_vectors.h"
 
 namespace emplace {
@@ -12,33 +14,27 @@ namespace {
 // Vectors that go through the steps together: their operations overlap, and a step is looked at once for all of them.
 constexpr int kVectors = 8, kFewVectors = 4;
 
+// Calls f(0) to f(kCount - 1): numbers that the compiler knows early enough to keep an array in registers.
+template <int kCount, class F>
+EMPLACE_INLINE void each(const F& f) {
+  [&]<int... j>(std::integer_sequence<int, j...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, j>()), ...);
+  }
+  (std::make_integer_sequence<int, kCount>());
+}
+
 // `kBytes`: of a register.
 template <int kBytes>
-struct ChainLoop {
+struct RegisterLoop {
   using Of = StepVectors<kBytes>;
   using V = typename Of::V;
   static constexpr int64_t kLanes = kBytes / sizeof(float);
 
-  /// Where an input's elements are; one for all is written out for a vector.
-  struct Input {
-    const float* at;
-    int64_t stride;
-  };
-  Input inputs[StepChain::kMostInputs];
-  alignas(kBytes) float one_for_all[StepChain::kMostInputs][kLanes];
-
-  EMPLACE_INLINE void take_inputs(const void* const* from, const int64_t* strides, int count) {
-    for (int k = 0; k < count; ++k) {
-      inputs[k] = {static_cast<const float*>(from[k]), strides[k]};
-      if (strides[k] != 0) continue;
-      std::fill_n(one_for_all[k], kLanes, *inputs[k].at);
-      inputs[k].at = one_for_all[k];
-    }
-  }
+  const StepInputs<kBytes>& read;
 
   // Element i and those behind it; of the last ones only as many as there are.
   template <bool kWhole>
-  EMPLACE_INLINE void load(const Input& in, int64_t i, int64_t n, V& to) const {
+  EMPLACE_INLINE void load(const StepInput& in, int64_t i, int64_t n, V& to) const {
     if constexpr (kWhole) {
       std::memcpy(&to, in.at + (in.stride ? i : 0), sizeof(V));
     } else {
@@ -49,54 +45,40 @@ struct ChainLoop {
 
   /// The other operand: what was kept, else the next input.
   template <ElementStep kStep, int kCount, bool kWhole>
-  EMPLACE_INLINE void combine(bool swapped, bool takes_kept, const Input*& operand, int64_t i, int64_t n, const V* kept,
-                              V* v) const {
+  EMPLACE_INLINE void combine(bool swapped, bool takes_kept, const StepInput*& operand, int64_t i, int64_t n,
+                              const V* kept, V* v) const {
     if (takes_kept) {
-#pragma GCC unroll 8
-      for (int j = 0; j < kCount; ++j) Of::template combine<kStep>(v[j], kept[j], swapped);
+      each<kCount>([&](auto j) __attribute__((always_inline)) { Of::template combine<kStep>(v[j], kept[j], swapped); });
       return;
     }
-#pragma GCC unroll 8
-    for (int j = 0; j < kCount; ++j) {
+    each<kCount>([&](auto j) __attribute__((always_inline)) {
       V other;
       load<kWhole>(*operand, i + j * kLanes, n, other);
       Of::template combine<kStep>(v[j], other, swapped);
-    }
+    });
     ++operand;
   }
 
-  template <int kCount>
-  EMPLACE_INLINE static void call(const StepChain::Detail& step, V* v) {
-    alignas(kBytes) float numbers[kCount * kLanes];
-    std::memcpy(numbers, v, sizeof(numbers));
-    const void* from = numbers;
-    const int64_t stride = 1;
-    step.function(&from, &stride, numbers, kCount * kLanes, step.params);
-    std::memcpy(v, numbers, sizeof(numbers));
-  }
-
   template <int kCount, bool kWhole>
-  EMPLACE_INLINE void normalise(const Input* operands, int64_t i, int64_t n, V* v) const {
-#pragma GCC unroll 8
-    for (int j = 0; j < kCount; ++j) {
+  EMPLACE_INLINE void normalise(const StepInput* operands, int64_t i, int64_t n, V* v) const {
+    each<kCount>([&](auto j) __attribute__((always_inline)) {
       V mean, slope, offset;
       load<kWhole>(operands[0], i + j * kLanes, n, mean);
       load<kWhole>(operands[1], i + j * kLanes, n, slope);
       load<kWhole>(operands[2], i + j * kLanes, n, offset);
       v[j] = (v[j] - mean) * slope + offset;
-    }
+    });
   }
 
   template <int kCount, bool kWhole>
   EMPLACE_INLINE void run(const StepChain& chain, int64_t i, int64_t n, float* out) const {
     V v[kCount], kept[kCount] = {};
-#pragma GCC unroll 8
-    for (int j = 0; j < kCount; ++j) load<kWhole>(inputs[0], i + j * kLanes, n, v[j]);
-    const Input* operand = inputs + 1;
+    each<kCount>([&](auto j) __attribute__((always_inline)) { load<kWhole>(read.inputs[0], i + j * kLanes, n, v[j]); });
+    const StepInput* operand = read.inputs + 1;
     for (int k = 0; k < chain.count; ++k) {
       const auto [step, swapped] = chain.steps[static_cast<size_t>(k)];
       const StepChain::Detail& detail = chain.details[static_cast<size_t>(k)];
-      if (detail.keeps) std::memcpy(kept, v, sizeof(kept));
+      if (detail.keeps) each<kCount>([&](auto j) __attribute__((always_inline)) { kept[j] = v[j]; });
       switch (step) {
         case ElementStep::kAdd:
           combine<ElementStep::kAdd, kCount, kWhole>(swapped, detail.takes_kept, operand, i, n, kept, v);
@@ -112,42 +94,26 @@ struct ChainLoop {
           operand += 3;
           break;
         case ElementStep::kRelu:
-#pragma GCC unroll 8
-          for (int j = 0; j < kCount; ++j) Of::relu(v[j]);
+          each<kCount>([&](auto j) __attribute__((always_inline)) { Of::relu(v[j]); });
           break;
         case ElementStep::kRelu6:
-#pragma GCC unroll 8
-          for (int j = 0; j < kCount; ++j) Of::relu6(v[j]);
+          each<kCount>([&](auto j) __attribute__((always_inline)) { Of::relu6(v[j]); });
           break;
         case ElementStep::kNone:
-          call<kCount>(detail, v);
-          break;
+          break;  // a function: StretchLoop
       }
     }
-#pragma GCC unroll 8
-    for (int j = 0; j < kCount; ++j)
-      std::memcpy(out + i + j * kLanes, &v[j], kWhole ? sizeof(V) : static_cast<size_t>(n - i) * sizeof(float));
+    each<kCount>([&](auto j) __attribute__((always_inline)) {
+      V one = v[j];
+      std::memcpy(out + i + j * kLanes, &one, kWhole ? sizeof(V) : static_cast<size_t>(n - i) * sizeof(float));
+    });
   }
 };
 
-int num_inputs(const StepChain& chain) {
-  int count = 1;
-  for (int k = 0; k < chain.count; ++k) {
-    const ElementStep step = chain.steps[static_cast<size_t>(k)].step;
-    if (step == ElementStep::kNormalise) count += 3;
-    if (chain.details[static_cast<size_t>(k)].takes_kept) continue;
-    if (step == ElementStep::kAdd || step == ElementStep::kSubtract || step == ElementStep::kMultiply) ++count;
-  }
-  return count;
-}
-
 template <int kBytes>
-EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, void* out, int64_t n,
-                               const StepChain& chain, int inputs) {
-  using Loop = ChainLoop<kBytes>;
-  Loop loop;
-  loop.take_inputs(in, strides, inputs);
-  auto* to = static_cast<float*>(out);
+EMPLACE_INLINE void run_in_registers(const StepChain& chain, const StepInputs<kBytes>& read, int64_t n, float* to) {
+  using Loop = RegisterLoop<kBytes>;
+  const Loop loop{read};
   int64_t i = 0;
   for (; i + kVectors * Loop::kLanes <= n; i += kVectors * Loop::kLanes)
     loop.template run<kVectors, true>(chain, i, n, to);
@@ -155,6 +121,23 @@ EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, vo
     loop.template run<kFewVectors, true>(chain, i, n, to);
   for (; i + Loop::kLanes <= n; i += Loop::kLanes) loop.template run<1, true>(chain, i, n, to);
   if (i < n) loop.template run<1, false>(chain, i, n, to);
+}
+
+int num_inputs(const StepChain& chain) {
+  int count = 1;
+  for (size_t k = 0; k < static_cast<size_t>(chain.count); ++k)
+    count += num_operands(chain.steps[k].step, chain.details[k]);
+  return count;
+}
+
+template <int kBytes>
+EMPLACE_INLINE void chain_body(const void* const* in, const int64_t* strides, void* out, int64_t n,
+                               const StepChain& chain, int inputs) {
+  const StepInputs<kBytes> read(in, strides, inputs);
+  if (has_function(chain))
+    StretchLoop<kBytes>::run(chain, read, n, static_cast<float*>(out));
+  else
+    run_in_registers(chain, read, n, static_cast<float*>(out));
 }
 
 EMPLACE_TARGET_V3 void chain_v3(const void* const* in, const int64_t* strides, void* out, int64_t n,

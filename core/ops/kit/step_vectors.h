@@ -1,7 +1,8 @@
 /// StepVectors: what steps of a chain (core/op/element_step.h) do to a vector of floats, with the bytes that the
-/// kernels make one by one.
+/// kernels make one by one. StepInputs: what the chain reads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -23,9 +24,9 @@ struct StepVectors {
     constexpr bool kAdds = kStep == ElementStep::kAdd;
 #ifdef __x86_64__
     if constexpr (kAdds)
-      __asm__("vaddps %1, %0, %0" : "+x"(first) : "x"(second));
+      __asm__("vaddps %1, %0, %0" : "+v"(first) : "v"(second));
     else
-      __asm__("vmulps %1, %0, %0" : "+x"(first) : "x"(second));
+      __asm__("vmulps %1, %0, %0" : "+v"(first) : "v"(second));
 #else
     first = kAdds ? first + second : first * second;
 #endif
@@ -62,6 +63,37 @@ struct StepVectors {
     const Bits low = v<V{}, high = v> six;
     bits = low ? Bits{} : high ? most : bits;
     std::memcpy(&v, &bits, sizeof(V));
+  }
+};
+
+/// Inputs that a step takes besides the number that goes through the chain.
+inline int num_operands(ElementStep step, const StepChain::Detail& detail) {
+  if (step == ElementStep::kNormalise) return 3;
+  const bool takes_two = step == ElementStep::kAdd || step == ElementStep::kSubtract || step == ElementStep::kMultiply;
+  return takes_two && !detail.takes_kept ? 1 : 0;
+}
+
+/// Where an input's elements are: all behind each other, or (stride 0) a vector of one for all.
+struct StepInput {
+  const float* at;
+  int64_t stride;
+
+  EMPLACE_INLINE StepInput from(int64_t i) const { return {at + stride * i, stride}; }
+};
+
+template <int kBytes>
+struct StepInputs {
+  static constexpr int64_t kLanes = kBytes / sizeof(float);
+  StepInput inputs[StepChain::kMostInputs];
+  alignas(kBytes) float one_for_all[StepChain::kMostInputs][kLanes];
+
+  EMPLACE_INLINE StepInputs(const void* const* from, const int64_t* strides, int count) {
+    for (int k = 0; k < count; ++k) {
+      inputs[k] = {static_cast<const float*>(from[k]), strides[k]};
+      if (strides[k] != 0) continue;
+      std::fill_n(one_for_all[k], kLanes, *inputs[k].at);
+      inputs[k].at = one_for_all[k];
+    }
   }
 };
 
