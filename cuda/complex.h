@@ -71,6 +71,12 @@ template <class T>
 EMPLACE_HD Complex<T> log_of(Complex<T> x) {
   return {std::log(magnitude(x)), std::atan2(x.im, x.re)};
 }
+/// log(1 + x), with its digits also where x is little.
+template <class T>
+EMPLACE_HD Complex<T> log1p_of(Complex<T> x) {
+  if (std::fabs(x.re) > T(0.5) || std::fabs(x.im) > T(0.5)) return log_of(Complex<T>(x.re + T(1), x.im));
+  return {std::log1p(x.re * (T(2) + x.re) + x.im * x.im) / T(2), std::atan2(x.im, x.re + T(1))};
+}
 template <class T>
 EMPLACE_HD Complex<T> sin_of(Complex<T> x) {
   return {std::sin(x.re) * std::cosh(x.im), std::cos(x.re) * std::sinh(x.im)};

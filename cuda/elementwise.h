@@ -102,8 +102,8 @@ __global__ void broadcast_kernel(BroadcastWork<kOperands> work) {
 struct ElementKernels {
   DType type;
   int pack;
-  std::string_view function;  // its name, by which chains are compiled (cuda/chain_source.h)
-  bool gives_bool;
+  std::string_view function;         // its name, by which chains are compiled (cuda/chain_source.h)
+  DType result;                      // of its elements
   void (*flat)(FlatWork) = nullptr;  // of 1 and 2 operands
   void (*broadcast)(BroadcastWork<2>) = nullptr;
   void (*broadcast_of_three)(BroadcastWork<3>) = nullptr;
@@ -122,7 +122,7 @@ constexpr std::string_view function_name() {
 template <class F, class T>
 ElementKernels element_kernels() {
   constexpr int N = kPackSize<T, typename ElementCode<F, T>::Out>;
-  ElementKernels kernels{dtype_of<T>, N, function_name<F>(), std::is_same_v<typename ElementCode<F, T>::Out, bool>};
+  ElementKernels kernels{dtype_of<T>, N, function_name<F>(), dtype_of<typename ElementCode<F, T>::Out>};
   if constexpr (arity<F, T>() < 3) kernels.flat = flat_kernel<F, T, N>;
   if constexpr (arity<F, T>() == 2) kernels.broadcast = broadcast_kernel<F, T, N, 2>;
   if constexpr (arity<F, T>() == 3) kernels.broadcast_of_three = broadcast_kernel<F, T, N, 3>;

@@ -1,5 +1,5 @@
-// DenseBincount: how often each number occurs, or the sum of its weights. Numbers are sorted by their bins; a number
-// out of range counts for nothing, as in TensorFlow's kernels for a GPU.
+// Bincount, DenseBincount: how often each number occurs, or the sum of its weights. Numbers are sorted by their bins; a
+// number out of range counts for nothing, as in TensorFlow's kernels for a GPU.
 #include "core/ops/reduce/bincount_layout.h"
 #include "cuda/combine_rows.h"
 
@@ -42,7 +42,8 @@ __global__ void count_bins_kernel(const uint64_t* keys, int64_t n, T* counts, in
 template <class T>
 class DenseBincount final : public Kernel {
  public:
-  explicit DenseBincount(const KernelInit& init) : binary_(init.attrs.flag("binary_output")) {}
+  explicit DenseBincount(const KernelInit& init)
+      : of_all_(init.op == "Bincount"), binary_(!of_all_ && init.attrs.flag("binary_output")) {}
   Status prepare(KernelContext& c) override {
     const int64_t n = c.input(0).num_elements();
     scratch_ = sort_scratch_bytes(n);
@@ -51,7 +52,7 @@ class DenseBincount final : public Kernel {
   }
   Workspace workspace() const override { return {scratch_}; }
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(const BincountLayout layout, BincountLayout::of(c, binary_));
+    ASSIGN_OR_RETURN(const BincountLayout layout, of_all_ ? BincountLayout::of_all(c) : BincountLayout::of(c, binary_));
     RETURN_IF_ERROR(ensure_output(c, 0, layout.out));
     const int64_t n = c.input(0).num_elements(), bins = layout.out.num_elements();
     if (bins == 0) return ok_status();
@@ -76,13 +77,14 @@ class DenseBincount final : public Kernel {
     return rows;
   }
 
-  const bool binary_;
+  const bool of_all_, binary_;
   int64_t scratch_ = 0;
 };
 
 }  // namespace
 
 void add_bincount(KernelTable& table) {
+  table.add("Bincount", DTypeSet{DType::kFloat, DType::kInt32}, by_output<DenseBincount, float, int32_t>);
   table.add("DenseBincount", DTypeSet{DType::kFloat, DType::kInt32}, by_output<DenseBincount, float, int32_t>);
 }
 

@@ -29,6 +29,10 @@ Result<std::unique_ptr<Kernel>> bits(const KernelInit& init) {
   return elementwise_of<Logic, uint8_t, uint16_t, uint32_t, uint64_t>(unsigned_of(base_type(init.input_types.back())),
                                                                       {which});
 }
+Result<std::unique_ptr<Kernel>> approximately(const KernelInit& init) {
+  return elementwise_of<fn::ApproximateEqual, float, double>(base_type(init.input_types[0]),
+                                                             {init.attrs.number("tolerance")});
+}
 template <int which>
 constexpr KernelMaker kShift =
     elementwise_choice<which, Shift, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
@@ -45,6 +49,7 @@ void add_comparison(KernelTable& table) {
   table.add("NotEqual", kReals, order<5>);
   table.add("Equal", kAll, equality<0, fn::Equal>);
   table.add("NotEqual", kAll, equality<1, fn::NotEqual>);
+  table.add("ApproximateEqual", kFloatDouble, approximately);
   for (auto op : {"Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual"})
     table.add_host_code(op, kHostInt32);
 
@@ -55,6 +60,8 @@ void add_comparison(KernelTable& table) {
   table.add("BitwiseOr", kIntegers, bits<1>);
   table.add("BitwiseXor", kIntegers, bits<2>);
   table.add("Invert", kIntegers, elementwise_unsigned<fn::Invert, uint8_t, uint16_t, uint32_t, uint64_t>);
+  table.add("PopulationCount", kIntegers.without(DTypeSet{DType::kUInt32, DType::kUInt64}),
+            elementwise_unsigned<fn::PopulationCount, uint8_t, uint16_t, uint32_t, uint64_t>);
   table.add("LeftShift", kIntegers, kShift<0>);
   table.add("RightShift", kIntegers, kShift<1>);
 }

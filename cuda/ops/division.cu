@@ -1,4 +1,4 @@
-// Div, RealDiv, DivNoNan, MulNoNan, FloorDiv, FloorMod, TruncateDiv, Xdivy, Xlogy, Pow, Atan2.
+// Div, RealDiv, DivNoNan, MulNoNan, FloorDiv, FloorMod, TruncateDiv, Xdivy, Xlogy, Xlog1py, Pow, Atan2.
 #include "cuda/elementwise.h"
 
 #include "core/ops/formulas/division.h"
@@ -28,6 +28,7 @@ void add_division(KernelTable& table) {
   table.add("MulNoNan", kFractions, kNoNan<1>);
   table.add("Xdivy", kFractions, kOfFractions<fn::Xdivy>);
   table.add("Xlogy", kFractions, kOfFractions<fn::Xlogy>);
+  table.add("Xlog1py", kFractions, kOfFractions<fn::Xlog1py>);
   table.add("FloorDiv", kFloating, kRoundedQuotient<0>);
   table.add("TruncateDiv", kFloating, kRoundedQuotient<1>);
   table.add("FloorMod", kFloating, kOfFloating<fn::FloorMod>);

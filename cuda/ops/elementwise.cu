@@ -54,8 +54,7 @@ class Elementwise final : public ChainableKernel {
 
   std::optional<FunctionText> function() const override {
     if (incompatible_ || kernels_.function.empty()) return {};
-    return FunctionText{kernels_.function, kernels_.type, kernels_.gives_bool ? DType::kBool : kernels_.type,
-                        std::to_array(function_.bytes)};
+    return FunctionText{kernels_.function, kernels_.type, kernels_.result, std::to_array(function_.bytes)};
   }
 
   Status run(KernelContext& c) override {

@@ -95,6 +95,10 @@ TEST_CASE("numbers are counted as on the CPU, in a vector and in each row") {
                          none = Tensor::allocate(t, Shape{0}).take(), weights = numbers_below(t, shape, 3, 8);
             CHECK(check({"DenseBincount", {numbers, bins, none}, attrs, {t}, t}) == "");
             CHECK(check({"DenseBincount", {numbers, bins, weights}, attrs, {t}, t}) == "");
+            if (index == DType::kInt32 && !binary) {
+              CHECK(check({"Bincount", {numbers, bins, none}, {}, {t}, t}) == "");
+              CHECK(check({"Bincount", {numbers, bins, weights}, {}, {t}, t}) == "");
+            }
           }
         }
       }

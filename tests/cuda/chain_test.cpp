@@ -61,7 +61,8 @@ std::unique_ptr<Part> part_of(OpTable& ops, std::string_view op, DType type, std
   part->op = op;
   part->type = AttrValue::of(type);
   part->input_types.assign(signature->inputs.size(), type);
-  part->output_types = {signature->outputs[0].type == DType::kBool ? DType::kBool : type};
+  const DType made = signature->outputs[0].type;
+  part->output_types = {made == DType::kInvalid ? type : made};
   for (const AttrSignature& attr : signature->attrs) {
     if (!attr.default_value && attr.type.kind != AttrKind::kType) return nullptr;
     part->entries.emplace_back(attr.name, attr.default_value ? &*attr.default_value : &part->type);

@@ -29,6 +29,15 @@ struct GreaterEqual {
     return a >= b;
   }
 };
+/// Is the difference less than that?
+struct ApproximateEqual {
+  float tolerance;
+  template <class T>
+  EMPLACE_INLINE bool apply(T a, T b) const {
+    const T difference = a - b;
+    return (difference < T(0) ? -difference : difference) < static_cast<T>(tolerance);
+  }
+};
 struct Equal {
   static constexpr bool kOfIncompatible = false;  // the one answer where operands do not broadcast
   template <class T>
@@ -73,6 +82,17 @@ struct Invert {
   template <class T>
   EMPLACE_INLINE static T apply(T x) {
     return static_cast<T>(~x);
+  }
+};
+
+struct PopulationCount {
+  template <class T>
+  EMPLACE_INLINE static uint8_t apply(T x) {
+    auto rest = static_cast<uint64_t>(static_cast<Unsigned<T>>(x));
+    rest -= rest >> 1 & 0x5555555555555555u;
+    rest = (rest & 0x3333333333333333u) + (rest >> 2 & 0x3333333333333333u);
+    rest = (rest + (rest >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return static_cast<uint8_t>(rest * 0x0101010101010101u >> 56);
   }
 };
 

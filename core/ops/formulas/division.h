@@ -145,6 +145,13 @@ struct Xlogy {
     return x == T(0) ? T(0) : product;
   }
 };
+struct Xlog1py {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x, T y) {
+    const T product = x * log1p_of(y);
+    return x == T(0) ? T(0) : product;
+  }
+};
 struct Atan2 {
   template <class T>
   EMPLACE_INLINE static T apply(T y, T x) {

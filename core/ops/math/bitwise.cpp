@@ -1,4 +1,4 @@
-// BitwiseAnd, BitwiseOr, BitwiseXor, Invert, LeftShift, RightShift.
+// BitwiseAnd, BitwiseOr, BitwiseXor, Invert, LeftShift, RightShift, PopulationCount.
 #include "core/ops/formulas/comparison.h"
 #include "core/ops/kit/elementwise.h"
 
@@ -44,6 +44,14 @@ OpDef invert_op() {
       .may_overwrite_input()
       .cpu(kIntegers, kBits<fn::Invert>)
       .sample("x=i32[2,3] uniform(-100,100)")
+      .not_differentiable();
+}
+
+OpDef population_count_op() {
+  return OpDef("PopulationCount")
+      .doc("How many bits are set.")
+      .shape(shape_unchanged)
+      .cpu(kIntegers, kShift<fn::PopulationCount>)
       .not_differentiable();
 }
 

@@ -1,4 +1,4 @@
-// Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual.
+// Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, ApproximateEqual.
 #include "core/ops/formulas/comparison.h"
 #include "core/ops/kit/elementwise.h"
 
@@ -57,6 +57,12 @@ OpDef equality(std::string_view name, std::string_view doc) {
   return binary_op(name, doc).shape(equality_shape).cpu(kAllData, make<Equality<F>>);
 }
 
+Result<std::unique_ptr<Kernel>> approximately(const KernelInit& init) {
+  auto params = std::make_shared<fn::ApproximateEqual>(fn::ApproximateEqual{init.attrs.number("tolerance")});
+  return make_elementwise(
+      init, elementwise_code<fn::ApproximateEqual, float, double>(init.input_types[0], std::move(params)));
+}
+
 }  // namespace
 
 OpDef less_op() { return ordering<fn::Less>("Less", "x < y.").not_differentiable(); }
@@ -65,5 +71,13 @@ OpDef greater_op() { return ordering<fn::Greater>("Greater", "x > y.").not_diffe
 OpDef greater_equal_op() { return ordering<fn::GreaterEqual>("GreaterEqual", "x >= y.").not_differentiable(); }
 OpDef equal_op() { return equality<fn::Equal>("Equal", "x == y.").not_differentiable(); }
 OpDef not_equal_op() { return equality<fn::NotEqual>("NotEqual", "x != y.").not_differentiable(); }
+
+OpDef approximate_equal_op() {
+  return OpDef("ApproximateEqual")
+      .doc("Is |x - y| less than tolerance?")
+      .shape(shape_merged)
+      .cpu(kFloatDouble, approximately)
+      .not_differentiable();
+}
 
 }  // namespace emplace

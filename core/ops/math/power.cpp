@@ -1,4 +1,4 @@
-// Pow and Xlogy.
+// Pow, Xlogy and Xlog1py.
 #include <algorithm>
 
 #include "core/op/gradient_context.h"
@@ -90,6 +90,10 @@ struct Xlogy : Transcendental<fn::Xlogy> {
   static constexpr double kCostNs = 0.5;
 };
 
+struct Xlog1py : Transcendental<fn::Xlog1py> {
+  static constexpr double kCostNs = 0.5;
+};
+
 // d/dx = y * x^(y-1) as written; d/dy uses log(x) where x > 0 and 0 elsewhere.
 Status pow_gradient(GradientContext& g) {
   Value x = g.input(0), y = g.input(1);
@@ -104,16 +108,26 @@ Status pow_gradient(GradientContext& g) {
   return g.status();
 }
 
-Status xlogy_gradient(GradientContext& g) {
+// The forward op once more, and of y the quotient of x and the logarithm's argument.
+template <class Argument>
+Status product_with_log_gradient(GradientContext& g, const Argument& argument) {
   Value x = g.input(0), y = g.input(1);
   const DType type = g.type(x);
   g.wait_for(g.grad(0));
   Value not_zero = g.cast(g.add("NotEqual", {x, g.scalar(type, 0, "Cast/x")}), type);
-  Value partial_x = g.add("Xlogy", {not_zero, y});
-  Value partial_y = g.add("Xdivy", {x, y});
+  Value partial_x = g.add(g.op(), {not_zero, y});
+  Value partial_y = g.add("Xdivy", {x, argument(y)});
   Value gx = g.mul(partial_x, g.grad(0));
   g.set_binary(gx, g.mul(partial_y, g.grad(0)));
   return g.status();
+}
+Status xlogy_gradient(GradientContext& g) {
+  return product_with_log_gradient(g, [](Value y) { return y; });
+}
+Status xlog1py_gradient(GradientContext& g) {
+  return product_with_log_gradient(g, [&](Value y) {
+    return g.add("AddV2", {y, g.scalar(g.type(y), 1, "add/y")}, {}, "add");
+  });
 }
 
 }  // namespace
@@ -128,6 +142,11 @@ OpDef xlogy_op() {
   return binary_op("Xlogy", "x * log(y), but 0 where x is 0.")
       .cpu(kFloating | kComplexes, elementwise<Xlogy, float, double, complex64, complex128>)
       .gradient(xlogy_gradient);
+}
+OpDef xlog1py_op() {
+  return binary_op("Xlog1py", "x * log(1 + y), but 0 where x is 0.")
+      .cpu(kFloating | kComplexes, elementwise<Xlog1py, float, double, complex64, complex128>)
+      .gradient(xlog1py_gradient);
 }
 
 }  // namespace emplace

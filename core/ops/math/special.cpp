@@ -1,4 +1,4 @@
-// Erfinv, Ndtri, Igamma, Igammac, Betainc, Bessel functions, Spence, Fresnel integrals, Dawsn and Expint; NextAfter.
+// Erfinv, Ndtri, Igamma, Igammac, Betainc, Spence, Fresnel integrals, Dawsn and Expint; NextAfter.
 #include <cmath>
 #include <numbers>
 
@@ -6,30 +6,10 @@
 #include "core/op/gradient_context.h"
 #include "core/ops/kit/elementwise.h"
 #include "core/ops/math/special_functions.h"
+#include "core/ops/math/special_op.h"
 
 namespace emplace {
 namespace {
-
-/// A function of one or two doubles, for all types.
-template <auto F>
-struct Special {
-  static constexpr double kCostNs = 100;
-  template <class T>
-  static constexpr bool kScalarOnly = true;
-  template <class T>
-  static T apply(T x) requires requires {
-    F(0.0);
-  }
-  { return static_cast<T>(F(static_cast<double>(x))); }
-  template <class T>
-  static T apply(T a, T x) requires requires {
-    F(0.0, 0.0);
-  }
-  { return static_cast<T>(F(static_cast<double>(a), static_cast<double>(x))); }
-};
-
-double bessel_i0_of(double x) { return bessel_i0e_of(x) * std::exp(std::fabs(x)); }
-double bessel_i1_of(double x) { return bessel_i1e_of(x) * std::exp(std::fabs(x)); }
 
 struct NextAfter {
   static constexpr double kCostNs = 5;
@@ -42,16 +22,6 @@ struct NextAfter {
 };
 
 template <auto F>
-OpDef special_op(std::string_view name, std::string_view doc, DTypeSet types, std::string_view sample) {
-  return OpDef(name)
-      .doc(doc)
-      .shape(shape_unchanged)
-      .may_overwrite_input()
-      .cpu(types, elementwise<Special<F>, float, double>)
-      .sample(sample)
-      .sample("x=f32[0,3]");
-}
-template <auto F>
 OpDef gamma_op(std::string_view name, std::string_view doc) {
   return OpDef(name)
       .doc(doc)
@@ -61,81 +31,48 @@ OpDef gamma_op(std::string_view name, std::string_view doc) {
       .sample("a=f32[2,1] uniform(0.5,5); x=f32[4] uniform(0.5,8)")
       .sample("a=f32[0,3]; x=f32[3]");
 }
-constexpr DTypeSet kBesselTypes = kFloatDouble | DTypeSet{DType::kHalf};
-
 // --- gradients: TensorFlow's, python/ops/math_grad.py
-
-template <class F>
-Status slope_gradient(GradientContext& g, const F& slope) {
-  g.wait_for(g.grad(0));
-  g.set(0, g.mul(g.grad(0), slope(g.input(0), g.output(0))));
-  return g.status();
-}
-Value constant_of(GradientContext& g, double number) { return g.scalar(g.type(g.input(0)), number); }
-Value less(GradientContext& g, Value a, Value b) { return g.add("Sub", {a, b}, {}, "sub"); }
 
 /// factor * exp(share * y^2)
 Status quantile_gradient(GradientContext& g, double factor, double share) {
-  return slope_gradient(g, [&](Value, Value y) {
-    Value power = g.mul(g.add("Square", {y}), constant_of(g, share));
-    return g.mul(constant_of(g, factor), g.add("Exp", {power}));
+  return of_slope::gradient(g, [&](Value, Value y) {
+    Value power = g.mul(g.add("Square", {y}), of_slope::constant(g, share));
+    return g.mul(of_slope::constant(g, factor), g.add("Exp", {power}));
   });
 }
 Status erfinv_gradient(GradientContext& g) { return quantile_gradient(g, std::sqrt(std::numbers::pi) / 2, 1); }
 Status ndtri_gradient(GradientContext& g) { return quantile_gradient(g, std::sqrt(2 * std::numbers::pi), 0.5); }
 
 Status dawsn_gradient(GradientContext& g) {
-  return slope_gradient(
-      g, [&](Value x, Value y) { return less(g, constant_of(g, 1), g.mul(constant_of(g, 2), g.mul(x, y))); });
+  return of_slope::gradient(g, [&](Value x, Value y) {
+    return of_slope::less(g, of_slope::constant(g, 1), g.mul(of_slope::constant(g, 2), g.mul(x, y)));
+  });
 }
 Status expint_gradient(GradientContext& g) {
-  return slope_gradient(g, [&](Value x, Value) { return g.add("RealDiv", {g.add("Exp", {x}), x}, {}, "truediv"); });
+  return of_slope::gradient(g, [&](Value x, Value) { return g.add("RealDiv", {g.add("Exp", {x}), x}, {}, "truediv"); });
 }
 Status fresnel_gradient(GradientContext& g, std::string_view op) {
-  return slope_gradient(g, [&](Value x, Value) {
-    return g.add(op, {g.mul(constant_of(g, std::numbers::pi / 2), g.add("Square", {x}))});
+  return of_slope::gradient(g, [&](Value x, Value) {
+    return g.add(op, {g.mul(of_slope::constant(g, std::numbers::pi / 2), g.add("Square", {x}))});
   });
 }
 Status fresnel_cos_gradient(GradientContext& g) { return fresnel_gradient(g, "Cos"); }
 Status fresnel_sin_gradient(GradientContext& g) { return fresnel_gradient(g, "Sin"); }
 
-Value where(GradientContext& g, Value x, double number, double there, Value elsewhere) {
-  return g.add("SelectV2", {g.add("Equal", {x, constant_of(g, number)}), constant_of(g, there), elsewhere});
-}
-
 Status spence_gradient(GradientContext& g) {
-  return slope_gradient(g, [&](Value x, Value) {
-    Value slope = g.add("RealDiv", {g.add("Log", {x}), less(g, constant_of(g, 1), x)}, {}, "truediv");
-    return where(g, x, 1, -1, slope);
+  return of_slope::gradient(g, [&](Value x, Value) {
+    Value slope = g.add("RealDiv", {g.add("Log", {x}), of_slope::less(g, of_slope::constant(g, 1), x)}, {}, "truediv");
+    return of_slope::where(g, x, 1, -1, slope);
   });
 }
-Status bessel_i0_gradient(GradientContext& g) {
-  return slope_gradient(g, [&](Value x, Value) { return g.add("BesselI1", {x}); });
-}
-Status bessel_i0e_gradient(GradientContext& g) {
-  return slope_gradient(
-      g, [&](Value x, Value y) { return less(g, g.add("BesselI1e", {x}), g.mul(g.add("Sign", {x}), y)); });
-}
-Status bessel_i1_gradient(GradientContext& g) {
-  return slope_gradient(g, [&](Value x, Value y) {
-    return where(g, x, 0, 1, less(g, g.add("BesselI0", {x}), g.add("RealDiv", {y, x}, {}, "truediv")));
-  });
-}
-Status bessel_i1e_gradient(GradientContext& g) {
-  return slope_gradient(g, [&](Value x, Value y) {
-    Value both = g.add("AddV2", {g.add("Sign", {x}), g.add("Reciprocal", {x})}, {}, "add");
-    return where(g, x, 0, 0.5, less(g, g.add("BesselI0e", {x}), g.mul(y, both)));
-  });
-}
-
 /// `sign`: 1 of the lower function, -1 of the upper one.
 Status gamma_part_gradient(GradientContext& g, double sign) {
   const Value a = g.input(0), x = g.input(1);
   g.wait_for(g.grad(0));
   Value by_a = g.add("IgammaGradA", {a, x});
-  Value power = g.mul(less(g, a, constant_of(g, 1)), g.add("Log", {x}));
-  Value by_x = g.add("Exp", {less(g, less(g, power, x), g.add("Lgamma", {a}))});
-  Value factor = g.mul(constant_of(g, sign), g.grad(0));
+  Value power = g.mul(of_slope::less(g, a, of_slope::constant(g, 1)), g.add("Log", {x}));
+  Value by_x = g.add("Exp", {of_slope::less(g, of_slope::less(g, power, x), g.add("Lgamma", {a}))});
+  Value factor = g.mul(of_slope::constant(g, sign), g.grad(0));
   g.set_binary(g.mul(by_a, factor), g.mul(by_x, factor));
   return g.status();
 }
@@ -144,12 +81,12 @@ Status igammac_gradient(GradientContext& g) { return gamma_part_gradient(g, -1);
 
 // Of x alone; TensorFlow has none for a and b.
 Status betainc_gradient(GradientContext& g) {
-  const Value a = g.input(0), b = g.input(1), x = g.input(2), one = constant_of(g, 1);
-  Value log_beta = less(g, g.add("AddV2", {g.add("Lgamma", {a}), g.add("Lgamma", {b})}, {}, "add"),
-                        g.add("Lgamma", {g.add("AddV2", {a, b}, {}, "add")}));
-  Value rest = g.add("Xlogy", {less(g, b, one), less(g, one, x)});
-  Value power = g.add("AddV2", {rest, g.add("Xlogy", {less(g, a, one), x})}, {}, "add");
-  Value slope = g.mul(g.add("Exp", {less(g, power, log_beta)}), g.grad(0));
+  const Value a = g.input(0), b = g.input(1), x = g.input(2), one = of_slope::constant(g, 1);
+  Value log_beta = of_slope::less(g, g.add("AddV2", {g.add("Lgamma", {a}), g.add("Lgamma", {b})}, {}, "add"),
+                                  g.add("Lgamma", {g.add("AddV2", {a, b}, {}, "add")}));
+  Value rest = g.add("Xlogy", {of_slope::less(g, b, one), of_slope::less(g, one, x)});
+  Value power = g.add("AddV2", {rest, g.add("Xlogy", {of_slope::less(g, a, one), x})}, {}, "add");
+  Value slope = g.mul(g.add("Exp", {of_slope::less(g, power, log_beta)}), g.grad(0));
   Value shape = g.shape_of(x);
   Value axes = g.add("BroadcastGradientArgs", {g.shape_of(a), shape}).output(1);
   g.set(2, g.reshape(g.sum(slope, axes), shape));
@@ -200,24 +137,6 @@ OpDef ndtri_op() {
   return special_op<normal_quantile_of>("Ndtri", "The quantile of the normal distribution.", kFloatDouble,
                                         "x=f32[2,5] uniform(0.1,0.9)")
       .gradient(ndtri_gradient);
-}
-OpDef bessel_i0_op() {
-  return special_op<bessel_i0_of>("BesselI0", "The modified Bessel function of the first kind of order 0.",
-                                  kBesselTypes, "x=f32[2,5] uniform(-3,3)")
-      .gradient(bessel_i0_gradient);
-}
-OpDef bessel_i1_op() {
-  return special_op<bessel_i1_of>("BesselI1", "The modified Bessel function of the first kind of order 1.",
-                                  kBesselTypes, "x=f32[2,5] uniform(-3,3)")
-      .gradient(bessel_i1_gradient);
-}
-OpDef bessel_i0e_op() {
-  return special_op<bessel_i0e_of>("BesselI0e", "BesselI0(x) exp(-|x|).", kBesselTypes, "x=f32[2,5] uniform(-3,3)")
-      .gradient(bessel_i0e_gradient);
-}
-OpDef bessel_i1e_op() {
-  return special_op<bessel_i1e_of>("BesselI1e", "BesselI1(x) exp(-|x|).", kBesselTypes, "x=f32[2,5] uniform(-3,3)")
-      .gradient(bessel_i1e_gradient);
 }
 OpDef spence_op() {
   return special_op<spence_of>("Spence", "Spence's integral: of -log(t) / (t - 1) from 1 to x.", kFloatDouble,

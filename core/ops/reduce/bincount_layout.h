@@ -1,4 +1,4 @@
-/// What DenseBincount counts into what: its checks and sizes, for the kernels of CPU and GPU.
+/// What Bincount and DenseBincount count into what: its checks and sizes, for the kernels of CPU and GPU.
 #pragma once
 
 #include "core/op/kernel.h"
@@ -12,6 +12,8 @@ struct BincountLayout {
 
   /// TensorFlow's checks, in its words. `binary`: attr binary_output.
   static Result<BincountLayout> of(const KernelContext& c, bool binary);
+  /// Of Bincount, to which numbers of any shape are one row.
+  static Result<BincountLayout> of_all(const KernelContext& c);
 };
 
 }  // namespace emplace

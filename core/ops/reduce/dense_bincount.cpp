@@ -1,4 +1,4 @@
-// DenseBincount: how often each number occurs, or the sum of its weights, in a vector or in each row.
+// Bincount, DenseBincount: how often each number occurs, or the sum of its weights, in a vector or in each row.
 // HistogramFixedWidth: how many values lie in each of equally wide parts of a range.
 #include <algorithm>
 #include <type_traits>
@@ -26,10 +26,11 @@ Status bincount_shape(ShapeContext& c) {
 template <class T>
 class DenseBincount final : public Kernel {
  public:
-  explicit DenseBincount(const KernelInit& init) : binary_(init.attrs.flag("binary_output")) {}
+  explicit DenseBincount(const KernelInit& init)
+      : of_all_(init.op == "Bincount"), binary_(!of_all_ && init.attrs.flag("binary_output")) {}
 
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(const BincountLayout layout, BincountLayout::of(c, binary_));
+    ASSIGN_OR_RETURN(const BincountLayout layout, of_all_ ? BincountLayout::of_all(c) : BincountLayout::of(c, binary_));
     RETURN_IF_ERROR(ensure_output(c, 0, layout.out));
     fill_zeros(*c.parallel_, c.output(0));
     T* out = c.out<T>(0);
@@ -44,8 +45,16 @@ class DenseBincount final : public Kernel {
   }
 
  private:
-  const bool binary_;
+  const bool of_all_, binary_;
 };
+
+Status bincount_of_all_shape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.with_rank(1, 0).take_status());
+  ASSIGN_OR_RETURN(const std::optional<int64_t> size, scalar_value(c, 1));
+  if (size && *size < 0) return invalid_argument(cat("size (", *size, ") must be non-negative"));
+  c.set_output(0, Shape{size.value_or(-1)});
+  return ok_status();
+}
 
 Status histogram_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Shape range, c.with_rank(1, 1));
@@ -103,6 +112,18 @@ OpDef histogram_fixed_width_op() {
       .cpu<int32_t>(stateless<histogram_cpu<int32_t>>)
       .cpu<int64_t>(stateless<histogram_cpu<int64_t>>)
       .not_differentiable();
+}
+
+OpDef bincount_op() {
+  return OpDef("Bincount")
+      .doc("How often each number below size occurs, or the sum of its weights.")
+      .shape(bincount_of_all_shape)
+      .kernel_attr("T")
+      .value_inputs({1})
+      .cpu<float>(make<DenseBincount<float>>)
+      .cpu<double>(make<DenseBincount<double>>)
+      .cpu<int32_t>(make<DenseBincount<int32_t>>)
+      .cpu<int64_t>(make<DenseBincount<int64_t>>);
 }
 
 OpDef dense_bincount_op() {

@@ -1,9 +1,11 @@
 // SparseSegmentSum, SparseSegmentMean and SparseSegmentSqrtN: rows of data, chosen by indices, combined by sorted
 // numbers of segments (embedding_lookup_sparse), with a given number of segments, and what their gradients are made of.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "core/base/cat.h"
+#include "core/base/scratch_vector.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
@@ -125,8 +127,8 @@ Status segment_gradient_shape(ShapeContext& c) {
   return ok_status();
 }
 
-/// Checks indices and numbers of segments, and allocates the output.
-Result<RowSizes> begin_segment_gradient(KernelContext& c) {
+/// Checks indices and numbers of segments.
+Result<RowSizes> check_segment_gradient(const KernelContext& c) {
   const Tensor &grad = c.input(0), &indices = c.input(1), &ids = c.input(2);
   RETURN_IF_ERROR(check_rows(indices, ids));
   const int64_t segments = grad.shape().dim(0), rows = int_at(c.input(3), 0);
@@ -136,7 +138,6 @@ Result<RowSizes> begin_segment_gradient(KernelContext& c) {
     if (at < 0 || at >= rows) return invalid_argument(cat("Index ", at, " out of range [0, ", rows, ")."));
     if (id < 0 || id >= segments) return invalid_argument(cat("Segment id ", id, " out of range [0, ", segments, ")."));
   }
-  RETURN_IF_ERROR(allocate_rows(c, rows));
   return RowSizes{segments, segments > 0 ? grad.num_elements() / segments : 0};
 }
 
@@ -150,10 +151,10 @@ Result<Tensor> count_rows(KernelContext& c, int64_t segments) {
   return counts;
 }
 
+/// Adds each segment's row to the rows `places` of output 0, which is there.
 template <class T>
-Status spread_segments(KernelContext& c, Share share) {
-  ASSIGN_OR_RETURN(const RowSizes size, begin_segment_gradient(c));
-  const Tensor &indices = c.input(1), &ids = c.input(2);
+Status spread_segments(KernelContext& c, Share share, const RowSizes& size, const ScratchVector<int64_t>& places) {
+  const Tensor& ids = c.input(2);
   const int64_t row = size.row, all = c.output(0).num_elements();
   ASSIGN_OR_RETURN(Tensor memory, c.allocate_scratch(dtype_of<Summed<T>>, Shape{kIsHalf<T> ? all : 0}));
   Summed<T>* to = nullptr;
@@ -164,7 +165,7 @@ Status spread_segments(KernelContext& c, Share share) {
   std::fill_n(to, all, Summed<T>(0));
   ASSIGN_OR_RETURN(const Tensor counts, count_rows(c, size.rows));
   for (int64_t i = 0; i < ids.num_elements(); ++i) {
-    const int64_t id = int_at(ids, i), at = int_at(indices, i);
+    const int64_t id = int_at(ids, i), at = places[static_cast<size_t>(i)];
     const auto by = static_cast<Summed<T>>(divisor(share, counts.template data<int64_t>()[id]));
     for (int64_t k = 0; k < row; ++k) to[at * row + k] += static_cast<Summed<T>>(c.in<T>(0)[id * row + k]) / by;
   }
@@ -174,9 +175,55 @@ Status spread_segments(KernelContext& c, Share share) {
   return ok_status();
 }
 
+ScratchVector<int64_t> values_of(const Tensor& indices) {
+  ScratchVector<int64_t> values(static_cast<size_t>(indices.num_elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = int_at(indices, static_cast<int64_t>(i));
+  return values;
+}
+
 template <Share kShare, class T>
 Status segment_gradient_cpu(KernelContext& c) {
-  return spread_segments<T>(c, kShare);
+  ASSIGN_OR_RETURN(const RowSizes size, check_segment_gradient(c));
+  RETURN_IF_ERROR(allocate_rows(c, int_at(c.input(3), 0)));
+  return spread_segments<T>(c, kShare, size, values_of(c.input(1)));
+}
+
+// --- the gradient with respect to those rows of the data that were chosen, and which these are
+
+Status sparse_segment_rows_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape grad, c.with_rank_at_least(0, 1));
+  RETURN_IF_ERROR(c.with_rank(1, 1).take_status());
+  RETURN_IF_ERROR(ShapeContext::merge(c.input(1), c.input(2)).take_status());
+  RETURN_IF_ERROR(c.with_rank(3, 0).take_status());
+  ASSIGN_OR_RETURN(const Shape row, subshape(grad, 1));
+  c.set_output(0, concat_shapes(Shape{-1}, row));
+  c.set_output(1, Shape{-1});
+  return ok_status();
+}
+
+/// Of each chosen row its place among all of them, which are output 1: sorted, none twice.
+Result<ScratchVector<int64_t>> begin_chosen_rows(KernelContext& c) {
+  const ScratchVector<int64_t> chosen = values_of(c.input(1));
+  ScratchVector<int64_t> rows = chosen, places(chosen.size());
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  const auto found = static_cast<int64_t>(rows.size());
+  RETURN_IF_ERROR(allocate_rows(c, found));
+  RETURN_IF_ERROR(c.allocate_output(1, Shape{found}));
+  with_index(c.output(1).dtype(), [&]<class Index>(Index) {
+    for (size_t i = 0; i < rows.size(); ++i) c.out<Index>(1)[i] = static_cast<Index>(rows[i]);
+  });
+  for (size_t i = 0; i < chosen.size(); ++i)
+    places[i] = std::lower_bound(rows.begin(), rows.end(), chosen[i]) - rows.begin();
+  return places;
+}
+
+template <Share kShare, class T>
+Status gradient_of_chosen_rows_cpu(KernelContext& c) {
+  if (c.input(3).shape().rank() != 0) return invalid_argument("dense_output_dim0 should be a scalar.");
+  ASSIGN_OR_RETURN(const RowSizes size, check_segment_gradient(c));
+  ASSIGN_OR_RETURN(const ScratchVector<int64_t> places, begin_chosen_rows(c));
+  return spread_segments<T>(c, kShare, size, places);
 }
 
 template <Share kShare>
@@ -184,8 +231,16 @@ Status sparse_segment_gradient(GradientContext& g) {
   constexpr std::string_view kOp = kShare == Share::kSum    ? "SparseSegmentSumGrad"
                                    : kShare == Share::kMean ? "SparseSegmentMeanGrad"
                                                             : "SparseSegmentSqrtNGrad";
-  Value rows = g.element(g.shape_of(g.input(0)), 0);
-  g.set(0, g.add(kOp, {g.grad(0), g.input(1), g.input(2), rows}));
+  constexpr std::string_view kOfChosen = kShare == Share::kSum    ? "SparseSegmentSumGradV2"
+                                         : kShare == Share::kMean ? "SparseSegmentMeanGradV2"
+                                                                  : "SparseSegmentSqrtNGradV2";
+  Value shape = g.shape_of(g.input(0)), rows = g.element(shape, 0);
+  if (g.attrs().flag("sparse_gradient")) {
+    Value slices = g.add(kOfChosen, {g.grad(0), g.input(1), g.input(2), rows});
+    g.set_slices(0, slices, slices.output(1), shape);
+  } else {
+    g.set(0, g.add(kOp, {g.grad(0), g.input(1), g.input(2), rows}));
+  }
   return g.status();
 }
 
@@ -232,6 +287,19 @@ OpDef segment_gradient(std::string_view name, std::string_view doc) {
       .template cpu<bfloat16>(stateless<segment_gradient_cpu<kShare, bfloat16>>);
 }
 
+template <Share kShare>
+OpDef gradient_of_chosen_rows(std::string_view name, std::string_view doc) {
+  return OpDef(name)
+      .doc(doc)
+      .shape(sparse_segment_rows_shape)
+      .kernel_attr("T")
+      .provides_outputs()
+      .template cpu<float>(stateless<gradient_of_chosen_rows_cpu<kShare, float>>)
+      .template cpu<double>(stateless<gradient_of_chosen_rows_cpu<kShare, double>>)
+      .template cpu<half>(stateless<gradient_of_chosen_rows_cpu<kShare, half>>)
+      .template cpu<bfloat16>(stateless<gradient_of_chosen_rows_cpu<kShare, bfloat16>>);
+}
+
 }  // namespace
 
 OpDef sparse_segment_sum_op() { return sums_of("SparseSegmentSum"); }
@@ -253,4 +321,19 @@ OpDef sparse_segment_sqrt_n_grad_op() {
                                          "The gradient of SparseSegmentSqrtN with respect to the data.");
 }
 
+OpDef sparse_segment_sum_grad_v2_op() {
+  return gradient_of_chosen_rows<Share::kSum>(
+      "SparseSegmentSumGradV2",
+      "The gradient of SparseSegmentSum with respect to the rows that it chose, and which these are.");
+}
+OpDef sparse_segment_mean_grad_v2_op() {
+  return gradient_of_chosen_rows<Share::kMean>(
+      "SparseSegmentMeanGradV2",
+      "The gradient of SparseSegmentMean with respect to the rows that it chose, and which these are.");
+}
+OpDef sparse_segment_sqrt_n_grad_v2_op() {
+  return gradient_of_chosen_rows<Share::kSqrtN>(
+      "SparseSegmentSqrtNGradV2",
+      "The gradient of SparseSegmentSqrtN with respect to the rows that it chose, and which these are.");
+}
 }  // namespace emplace
