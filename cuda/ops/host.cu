@@ -81,6 +81,7 @@ constexpr const char* kReadsHostMemory[] = {"Assert",
                                             "StackCloseV2",
                                             "StatelessRandomGetAlg",
                                             "StatelessRandomGetKeyCounter",
+                                            "StatelessRandomGetKeyCounterAlg",
                                             "VarIsInitializedOp",
                                             "VariableShape"};
 

@@ -60,9 +60,9 @@ __global__ void words_kernel(StreamSource source, T* y, int64_t n) {
   }
 }
 
-/// Gives output 0 the shape that input 0 (host memory) holds; how many elements it has.
-Result<int64_t> output_of_shape(KernelContext& c) {
-  ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(0)));
+/// Gives output 0 the shape that input `sizes` (host memory) holds; how many elements it has.
+Result<int64_t> output_of_shape(KernelContext& c, int sizes = 0) {
+  ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(sizes)));
   if (c.output(0).raw() == nullptr || !(c.output(0).shape() == shape)) RETURN_IF_ERROR(c.allocate_output(0, shape));
   return shape.num_elements();
 }
@@ -194,14 +194,18 @@ Result<std::unique_ptr<Kernel>> make_words(const KernelInit& init) {
 template <class T>
 class StatelessInteger final : public Kernel {
  public:
-  explicit StatelessInteger(const KernelInit&) {}
+  explicit StatelessInteger(const KernelInit& init) : from_counter_(init.op.ends_with("V2")) {}
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(const IntegerRange range, IntegerRange::of(c, 4));
-    ASSIGN_OR_RETURN(const StreamSource source, stream_of_counter(c));
+    ASSIGN_OR_RETURN(const StreamSource source, source_of(c, from_counter_));
     ASSIGN_OR_RETURN(const int64_t n, output_of_shape(c));
+    if (n == 0) return ok_status();
+    ASSIGN_OR_RETURN(const IntegerRange range, IntegerRange::of(c, c.num_inputs() - 2));
     RETURN_IF_ERROR(range.check());
     return draw_integers<T>(c, source, range, n);
   }
+
+ private:
+  bool from_counter_;
 };
 
 /// Classes drawn with probabilities proportional to exp(logit): a block makes a row's running sums, then its threads
@@ -318,6 +322,73 @@ Status skip_numbers(KernelContext& c) {
                 blocks);
 }
 
+/// Numbers of the stream that a variable in device memory holds: where the state is as it was before they were taken.
+struct TakenNumbers {
+  Tensor state;
+  StreamSource source;
+};
+Result<TakenNumbers> take_numbers(KernelContext& c, int64_t n) {
+  RETURN_IF_ERROR(check_rng_algorithm(int_at(c.input(1), 0)));
+  ASSIGN_OR_RETURN(Tensor before, c.allocate_scratch(DType::kInt64, Shape{kRngStateWords}));
+  Variable& v = c.variable(0);
+  std::lock_guard lock(v.mutex);
+  RETURN_IF_ERROR(check_rng_state(v));
+  RETURN_IF_ERROR(own_variable(c, v));
+  RETURN_IF_ERROR(launch(Barriers::kNone, skip_kernel, dim3(1), 1, 0, stream_of(c), v.value.data<int64_t>(),
+                         before.data<int64_t>(), static_cast<uint64_t>(n) * kRngBlocksPerNumber));
+  TakenNumbers taken;
+  taken.source.counter = static_cast<const uint64_t*>(before.raw());
+  taken.source.key = taken.source.counter + 2;
+  taken.state = std::move(before);
+  return taken;
+}
+
+/// Inputs: the variable, the algorithm, a shape.
+Result<int64_t> output_of_stateful(KernelContext& c) {
+  if (const DType t = c.input(2).dtype(); t != DType::kInt32 && t != DType::kInt64)
+    return invalid_argument(cat("shape must be a vector of {int32,int64}, not of ", dtype_name(t)));
+  return output_of_shape(c, 2);
+}
+
+template <class T>
+class StatefulRandom final : public Kernel {
+ public:
+  explicit StatefulRandom(const KernelInit& init) : distribution_(distribution_of(init.op)) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const int64_t n, output_of_stateful(c));
+    ASSIGN_OR_RETURN(const TakenNumbers taken, take_numbers(c, n));
+    return draw<T>(c, taken.source, distribution_, n);
+  }
+
+ private:
+  Distribution distribution_;
+};
+
+template <class T>
+class StatefulInteger final : public Kernel {
+ public:
+  explicit StatefulInteger(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const IntegerRange range, IntegerRange::of(c, 3));
+    RETURN_IF_ERROR(range.check());
+    ASSIGN_OR_RETURN(const int64_t n, output_of_stateful(c));
+    ASSIGN_OR_RETURN(const TakenNumbers taken, take_numbers(c, n));
+    return draw_integers<T>(c, taken.source, range, n);
+  }
+};
+
+template <class T>
+Status draw_stateful_words(KernelContext& c) {
+  ASSIGN_OR_RETURN(const int64_t n, output_of_stateful(c));
+  ASSIGN_OR_RETURN(const TakenNumbers taken, take_numbers(c, n));
+  return launch(Barriers::kNone, words_kernel<T>, grid_for(n, int64_t{kThreads} * kPhiloxGroup<T>), kThreads, 0,
+                stream_of(c), taken.source, static_cast<T*>(c.output(0).raw()), n);
+}
+Result<std::unique_ptr<Kernel>> make_stateful_words(const KernelInit& init) {
+  return storage_size(init.output_types[0]) == 8 ? stateless<draw_stateful_words<uint64_t>>(init)
+                                                 : stateless<draw_stateful_words<uint32_t>>(init);
+}
+
 }  // namespace
 
 void add_random(KernelTable& table) {
@@ -330,10 +401,15 @@ void add_random(KernelTable& table) {
   }
   constexpr DTypeSet kDrawn{DType::kInt32, DType::kInt64};
   table.add("RandomUniformInt", kDrawn, by_output<RandomInteger, int32_t, int64_t>);
-  table.add("StatelessRandomUniformIntV2", kDrawn, by_output<StatelessInteger, int32_t, int64_t>);
+  for (auto op : {"StatelessRandomUniformInt", "StatelessRandomUniformIntV2"})
+    table.add(op, kDrawn, by_output<StatelessInteger, int32_t, int64_t>);
   constexpr DTypeSet kUnsigned{DType::kUInt32, DType::kUInt64};
   for (auto op : {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2"})
     table.add(op, kDrawn | kUnsigned, make_words);
+  for (auto op : {"StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal"})
+    table.add(op, kFloating, by_output<StatefulRandom, float, double, half, bfloat16>);
+  table.add("StatefulUniformInt", kDrawn, by_output<StatefulInteger, int32_t, int64_t>);
+  table.add("StatefulUniformFullInt", kDrawn | kUnsigned, make_stateful_words);
   table.add("RngReadAndSkip", kAnyType, stateless<skip_numbers>);
   for (auto op : {"Multinomial", "StatelessMultinomial"})
     table.add(op, kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);

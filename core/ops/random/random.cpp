@@ -1,4 +1,4 @@
-// RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt, RandomShuffle, Multinomial,
+// RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt, RandomShuffle, StatelessShuffle, Multinomial,
 // StatelessMultinomial.
 #include <algorithm>
 #include <cmath>
@@ -67,31 +67,50 @@ class RandomUniformInt final : public Kernel {
   RandomState state_;
 };
 
-/// Rows change places: row i with one of those from i on.
+/// Rows change places: row i with one of those from i on. `stream_for(n)`: a stream that is asked for n words.
+template <class F>
+Status shuffle_rows(KernelContext& c, const F& stream_for) {
+  const Tensor& in = c.input(0);
+  const int64_t total = in.num_elements(), rows = in.shape().rank() == 0 ? 1 : in.shape().dim(0);
+  copy_elements(in.dtype(), in.raw(), c.output(0).raw(), total);
+  if (rows <= 1 || total == 0) return ok_status();
+  const PhiloxStream stream = stream_for(rows - 1);
+  PhiloxWords words(stream, 0);
+  const int64_t width = total / rows;
+  with_element(in.dtype(), [&]<class E>(const E&) {
+    E* y = c.out<E>(0);
+    for (int64_t i = 0; i + 1 < rows; ++i) {
+      const int64_t other = i + static_cast<int64_t>(words.next() % static_cast<uint64_t>(rows - i));
+      if (other != i) std::swap_ranges(y + i * width, y + (i + 1) * width, y + other * width);
+    }
+  });
+  return ok_status();
+}
+
 class RandomShuffle final : public Kernel {
  public:
   explicit RandomShuffle(const KernelInit& init) : state_(init) {}
   Status run(KernelContext& c) override {
-    const Tensor& in = c.input(0);
-    const int64_t total = in.num_elements(), rows = in.shape().rank() == 0 ? 1 : in.shape().dim(0);
-    copy_elements(in.dtype(), in.raw(), c.output(0).raw(), total);
-    if (rows <= 1 || total == 0) return ok_status();
-    const PhiloxStream stream = state_.reserve(static_cast<uint64_t>((rows - 1 + 3) / 4));
-    PhiloxWords words(stream, 0);
-    const int64_t width = total / rows;
-    with_element(in.dtype(), [&]<class E>(const E&) {
-      E* y = c.out<E>(0);
-      for (int64_t i = 0; i + 1 < rows; ++i) {
-        const int64_t other = i + static_cast<int64_t>(words.next() % static_cast<uint64_t>(rows - i));
-        if (other != i) std::swap_ranges(y + i * width, y + (i + 1) * width, y + other * width);
-      }
-    });
-    return ok_status();
+    return shuffle_rows(c, [&](int64_t words) { return state_.reserve(static_cast<uint64_t>((words + 3) / 4)); });
   }
 
  private:
   RandomState state_;
 };
+
+Status stateless_shuffle_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape key, c.with_rank(1, 1));
+  RETURN_IF_ERROR(c.with_rank(2, 1).take_status());
+  RETURN_IF_ERROR(c.with_rank(3, 0).take_status());
+  RETURN_IF_ERROR(require_dim(key.dim(0), 1).take_status());
+  c.set_output(0, c.input(0));
+  return ok_status();
+}
+
+Status stateless_shuffle_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(const PhiloxStream stream, philox_from_counter(c.input(1), c.input(2), c.input(3)));
+  return shuffle_rows(c, [&](int64_t) { return stream; });
+}
 
 Status multinomial_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape logits, c.with_rank(0, 2));
@@ -211,6 +230,13 @@ OpDef random_shuffle_op() {
       .cpu(kAllData, make<RandomShuffle>)
       .sample("value=f32[7,3] uniform(-2,2); seed=7")
       .not_differentiable();
+}
+OpDef stateless_shuffle_op() {
+  return OpDef("StatelessShuffle")
+      .doc("The rows of a tensor in another order, by a given stream.")
+      .shape(stateless_shuffle_shape)
+      .cpu(kAllData, stateless<stateless_shuffle_cpu>)
+      .sample("value=f32[7,3] uniform(-2,2); key=u64[1] 5; counter=u64[2] 7; alg=1");
 }
 OpDef multinomial_op() {
   return OpDef("Multinomial")

@@ -1,6 +1,6 @@
-// StatelessRandomGammaV2 and V3, RandomGamma, StatelessRandomPoisson, RandomPoissonV2, StatelessRandomBinomial: numbers
-// that are drawn by trying, with TensorFlow's algorithms and from its streams, so that they are its numbers. A sample
-// has 256 blocks of the stream to itself (few trials of a binomial distribution: 42).
+// StatelessRandomGammaV2 and V3, RandomGamma, StatelessRandomPoisson, RandomPoissonV2, StatelessRandomBinomial,
+// StatefulRandomBinomial: numbers that are drawn by trying, with TensorFlow's algorithms and from its streams, so that
+// they are its numbers. A sample has 256 blocks of the stream to itself (few trials of a binomial distribution: 42).
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +10,7 @@
 #include "core/ops/kit/element.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/random/random_state.h"
+#include "core/ops/random/rng_state.h"
 
 namespace emplace {
 namespace {
@@ -230,14 +231,9 @@ Status counted_of_stream(KernelContext& c) {
   return ok_status();
 }
 
-Status binomial_cpu(KernelContext& c) {
-  const Tensor &counts = c.input(2), &chances = c.input(3);
-  ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(0)));
-  ASSIGN_OR_RETURN(const PhiloxStream stream, philox_from_seed(c.input(1)));
-  ASSIGN_OR_RETURN(const Shape both, broadcast_shapes(counts.shape(), chances.shape()));
-  RETURN_IF_ERROR(ends_with(shape, both));
-  RETURN_IF_ERROR(ensure_output(c, 0, shape));
-  if (shape.num_elements() == 0) return ok_status();
+/// Numbers for the last two inputs, which are broadcast to the end of the output.
+void fill_binomial(KernelContext& c, const Shape& both, const PhiloxStream& stream) {
+  const Tensor &counts = c.input(c.num_inputs() - 2), &chances = c.input(c.num_inputs() - 1);
   auto element_of = [&](const Tensor& t, int64_t i) {  // where element i of the broadcast lies in t
     int64_t at = 0, step = 1;
     for (int axis = 1; axis <= both.rank(); ++axis) {
@@ -252,6 +248,33 @@ Status binomial_cpu(KernelContext& c) {
   fill_samples(c, both.num_elements(), [&](int64_t p, uint64_t i) {
     return binomial_sample(counts.dtype(), element_of(counts, p), element_of(chances, p), stream, i);
   });
+}
+
+/// Gives the output the shape that input `sizes` holds; the shape of the parameters together.
+Result<Shape> begin_binomial(KernelContext& c, int sizes) {
+  ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(sizes)));
+  ASSIGN_OR_RETURN(Shape both,
+                   broadcast_shapes(c.input(c.num_inputs() - 2).shape(), c.input(c.num_inputs() - 1).shape()));
+  RETURN_IF_ERROR(ends_with(shape, both));
+  RETURN_IF_ERROR(ensure_output(c, 0, shape));
+  return both;
+}
+
+Status binomial_cpu(KernelContext& c) {
+  ASSIGN_OR_RETURN(const PhiloxStream stream, philox_from_seed(c.input(1)));
+  ASSIGN_OR_RETURN(const Shape both, begin_binomial(c, 0));
+  if (c.output(0).num_elements() > 0) fill_binomial(c, both, stream);
+  return ok_status();
+}
+
+Status stateful_binomial_cpu(KernelContext& c) {
+  constexpr uint64_t kMostTrials = 2 * 100;
+  ASSIGN_OR_RETURN(const Shape both, begin_binomial(c, 2));
+  if (c.output(0).num_elements() == 0) return ok_status();
+  const auto parameters = static_cast<uint64_t>(both.num_elements());
+  const uint64_t samples = static_cast<uint64_t>(c.output(0).num_elements()) / parameters;
+  ASSIGN_OR_RETURN(const PhiloxStream stream, take_rng_numbers(c, parameters * kMostTrials * (samples + 3) / 4));
+  fill_binomial(c, both, stream);
   return ok_status();
 }
 
@@ -276,6 +299,13 @@ class CountedRandom final : public Kernel {
 
 Status given_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape out, shape_from_input(c, 0));
+  c.set_output(0, std::move(out));
+  return ok_status();
+}
+
+Status given_shape_of_variable(ShapeContext& c) {
+  RETURN_IF_ERROR(c.with_rank(1, 0).take_status());
+  ASSIGN_OR_RETURN(Shape out, shape_from_input(c, 2));
   c.set_output(0, std::move(out));
   return ok_status();
 }
@@ -342,6 +372,15 @@ OpDef stateless_random_binomial_op() {
                  given_shape)
       .cpu(kCounts, stateless<binomial_cpu>)
       .not_differentiable();
+}
+OpDef stateful_random_binomial_op() {
+  return OpDef("StatefulRandomBinomial")
+      .doc("Numbers of binomial distributions, of the stream that a variable holds.")
+      .traits({.writes_variable = true})
+      .shape(given_shape_of_variable)
+      .kernel_attr("dtype")
+      .value_inputs({2})
+      .cpu(kCounts, stateless<stateful_binomial_cpu>);
 }
 
 }  // namespace emplace

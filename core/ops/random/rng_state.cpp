@@ -28,4 +28,17 @@ Status check_rng_state(const Variable& variable) {
   return ok_status();
 }
 
+Result<PhiloxStream> take_rng_numbers(KernelContext& c, uint64_t numbers) {
+  RETURN_IF_ERROR(check_rng_algorithm(int_at(c.input(1), 0)));
+  Variable& v = c.variable(0);
+  std::lock_guard lock(v.mutex);
+  RETURN_IF_ERROR(check_rng_state(v));
+  RETURN_IF_ERROR(own_value(c, v));
+  int64_t* state = v.value.data<int64_t>();
+  const PhiloxStream stream(static_cast<uint64_t>(state[2]), static_cast<uint64_t>(state[0]),
+                            static_cast<uint64_t>(state[1]));
+  move_rng_counter(state, numbers * kRngBlocksPerNumber);
+  return stream;
+}
+
 }  // namespace emplace

@@ -4,6 +4,7 @@
 
 #include "core/base/shared.h"
 #include "core/op/kernel.h"
+#include "core/ops/random/philox.h"
 
 namespace emplace {
 
@@ -15,6 +16,10 @@ inline constexpr uint64_t kRngBlocksPerNumber = 256;
 Status check_rng_algorithm(int64_t algorithm);
 /// Does it hold such a state? REQUIRES: the caller holds variable.mutex.
 Status check_rng_state(const Variable& variable);
+
+/// The stream of the variable behind input 0 as it stands; then it moves on by `numbers` numbers. Input 1 is the
+/// algorithm.
+Result<PhiloxStream> take_rng_numbers(KernelContext& c, uint64_t numbers);
 
 /// The state's counter moves on. As TensorFlow adds, by halves: where the upper half of `blocks` is all ones and the
 /// lower ones carry, the counter's second word is not told.

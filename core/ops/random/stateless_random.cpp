@@ -1,6 +1,6 @@
 // StatelessRandomUniform, StatelessRandomNormal, StatelessTruncatedNormal and their V2 forms,
-// StatelessRandomUniformIntV2, StatelessRandomUniformFullInt and its V2: the stream is an input.
-// StatelessRandomGetKeyCounter, StatelessRandomGetAlg: what that input is made from.
+// StatelessRandomUniformInt, StatelessRandomUniformFullInt and their V2: the stream is an input.
+// StatelessRandomGetKeyCounter, StatelessRandomGetKeyCounterAlg, StatelessRandomGetAlg: what that input is made from.
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
@@ -45,16 +45,20 @@ Status fill(KernelContext& c) {
   return ok_status();
 }
 
+/// The bounds are the last two inputs.
+template <Result<PhiloxStream> (*kStream)(const KernelContext&)>
 Status integers(KernelContext& c) {
   static constexpr std::string_view kNames[] = {"minval", "maxval"};
-  for (int i : {4, 5}) {
-    if (c.input(i).shape().rank() == 0) continue;
-    return invalid_argument(cat(kNames[i - 4], " must be 0-D, got shape ", c.input(i).shape().to_string()));
-  }
+  const int bounds = c.num_inputs() - 2;
   ASSIGN_OR_RETURN(const Shape shape, shape_of_values(c.input(0)));
-  ASSIGN_OR_RETURN(const PhiloxStream stream, stream_from_counter(c));
+  ASSIGN_OR_RETURN(const PhiloxStream stream, kStream(c));
   RETURN_IF_ERROR(ensure_output(c, 0, shape));
-  const int64_t low = int_at(c.input(4), 0), high = int_at(c.input(5), 0);
+  if (shape.num_elements() == 0) return ok_status();
+  for (int i : {0, 1}) {
+    if (const Shape& bound = c.input(bounds + i).shape(); bound.rank() != 0)
+      return invalid_argument(cat(kNames[i], " must be 0-D, got shape ", bound.to_string()));
+  }
+  const int64_t low = int_at(c.input(bounds), 0), high = int_at(c.input(bounds + 1), 0);
   if (low >= high) return invalid_argument(cat("Need minval < maxval, got ", low, " >= ", high));
   Tensor& out = c.output(0);
   fill_random_integers(*c.parallel_, stream, out.dtype(), low, high, out.raw(), out.num_elements());
@@ -76,6 +80,7 @@ Status key_counter_shape(ShapeContext& c) {
   RETURN_IF_ERROR(require_dim(seed.dim(0), 2).take_status());
   c.set_output(0, Shape{1});
   c.set_output(1, Shape{2});
+  if (c.num_outputs() > 2) c.set_output(2, Shape{});
   return ok_status();
 }
 
@@ -84,6 +89,7 @@ Status key_counter(KernelContext& c) {
   c.out<uint64_t>(0)[0] = start.key;
   c.out<uint64_t>(1)[0] = start.counter_low;
   c.out<uint64_t>(1)[1] = start.counter_high;
+  if (c.num_outputs() > 2) *c.out<int32_t>(2) = static_cast<int32_t>(kPhilox);
   return ok_status();
 }
 
@@ -143,13 +149,23 @@ OpDef stateless_truncated_normal_v2_op() {
                                                       "Truncated normal numbers of a given stream.")
       .not_differentiable();
 }
+OpDef stateless_random_uniform_int_op() {
+  return OpDef("StatelessRandomUniformInt")
+      .doc("Integers in [minval, maxval) that depend on the seed alone.")
+      .shape(from_seed_shape)
+      .kernel_attr("dtype")
+      .value_inputs({0})
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<integers<stream_from_seed>>)
+      .sample("shape=[2,3]; seed=[5,7]; minval=i32[] 3; maxval=i32[] 17")
+      .not_differentiable();
+}
 OpDef stateless_random_uniform_int_v2_op() {
   return OpDef("StatelessRandomUniformIntV2")
       .doc("Integers in [minval, maxval) of a given stream.")
       .shape(from_counter_shape)
       .kernel_attr("dtype")
       .value_inputs({0})
-      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<integers>)
+      .cpu(DTypeSet{DType::kInt32, DType::kInt64}, stateless<integers<stream_from_counter>>)
       .sample("shape=[2,3]; key=u64[1] 5; counter=u64[2] 7; alg=1; minval=i32[] 3; maxval=i32[] 17")
       .not_differentiable();
 }
@@ -180,6 +196,13 @@ OpDef stateless_random_get_key_counter_op() {
       .cpu(stateless<key_counter>)
       .sample("seed=[5,7]")
       .not_differentiable();
+}
+OpDef stateless_random_get_key_counter_alg_op() {
+  return OpDef("StatelessRandomGetKeyCounterAlg")
+      .doc("The stream of random numbers that a seed stands for, and which algorithm draws it.")
+      .shape(key_counter_shape)
+      .cpu(stateless<key_counter>)
+      .sample("seed=[5,7]");
 }
 OpDef stateless_random_get_alg_op() {
   return OpDef("StatelessRandomGetAlg")

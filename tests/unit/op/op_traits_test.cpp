@@ -84,7 +84,8 @@ TEST_CASE("traits: state") {
         "Assert Empty LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 "
         "PrintV2 ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp");
   CHECK(ops_with(&OpTraits::random) ==
-        "Multinomial RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal");
+        "AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler Multinomial RandomShuffle "
+        "RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal UniformCandidateSampler");
   CHECK(ops_with(&OpTraits::collective) == "NcclAllReduce");
   for (std::string_view op : {"Assign", "AssignAddVariableOp", "ApplyAdam", "ResourceApplyFtrl", "SparseApplyMomentum",
                               "ResourceSparseApplyAdagradV2", "ScatterUpdate", "ResourceScatterNdAdd"}) {
