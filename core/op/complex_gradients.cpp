@@ -7,9 +7,9 @@ namespace emplace {
 namespace {
 
 // Sorted. What moves numbers, adds them, takes them apart, and transforms.
-constexpr std::string_view kOps[] = {"AddV2",  "Angle",  "Complex", "FFT",     "FFT2D",    "FFT3D", "IFFT",
-                                     "IFFT2D", "IFFT3D", "IRFFT",   "IRFFT2D", "Identity", "Imag",  "Neg",
-                                     "RFFT",   "RFFT2D", "Real",    "Reshape", "Sub"};
+constexpr std::string_view kOps[] = {"AddV2", "Angle",  "Complex", "Conj",  "FFT",     "FFT2D",    "FFT3D",
+                                     "IFFT",  "IFFT2D", "IFFT3D",  "IRFFT", "IRFFT2D", "Identity", "Imag",
+                                     "Neg",   "RFFT",   "RFFT2D",  "Real",  "Reshape", "Sub"};
 
 }  // namespace
 

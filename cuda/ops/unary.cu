@@ -15,6 +15,7 @@ void add_unary(KernelTable& table) {
   table.add("Square", kRealNumbers.without(kHostInt32),
             elementwise_unsigned<fn::Square, float, double, half, bfloat16, uint8_t, uint16_t, uint32_t, uint64_t>);
   for (auto op : {"Abs", "Neg", "Sign", "Square"}) table.add_host_code(op, kHostInt32);
+  table.add("Conj", kComplexes, elementwise<fn::Conj, complex64, complex128>);
   table.add("Sqrt", kFloating, kOfFloating<fn::Sqrt>);
   table.add("Rsqrt", kFloating, kOfFloating<fn::Rsqrt>);
   table.add("Reciprocal", kFloating | kComplexes, kOfFractions<fn::Reciprocal>);

@@ -184,6 +184,7 @@ const OnCpuAlone kOnCpuAlone[] = {
       "UniformCandidateSampler"}},
     {"sound, as recorded",
      {"AudioSpectrogram", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "DecodeWav", "EncodeWav", "Mfcc"}},
+    {"triangles of a few diagonals, and what normal equations solve", {"BandedTriangularSolve", "MatrixSolveLs"}},
     {"one element decides about the next",
      {"ListDiff", "NonMaxSuppression", "NonMaxSuppressionV5", "RandomShuffle", "StatelessShuffle", "UniqueV2",
       "UniqueWithCountsV2", "UnravelIndex"}},

@@ -26,6 +26,12 @@ struct Neg {
       return -x;
   }
 };
+struct Conj {
+  template <class T>
+  EMPLACE_INLINE static T apply(T x) {
+    return conjugate(x);
+  }
+};
 /// NaN stays; so do denormals that count as zero, but in double only: as TensorFlow has it.
 struct Sign {
   template <class T>

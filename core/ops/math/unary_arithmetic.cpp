@@ -1,4 +1,4 @@
-// Abs, Neg, Sign, Square, Sqrt, Rsqrt, Reciprocal, Inv, and rounding to integers.
+// Abs, Neg, Conj, Sign, Square, Sqrt, Rsqrt, Reciprocal, Inv, and rounding to integers.
 #include "core/op/gradient_context.h"
 #include "core/ops/formulas/unary.h"
 #include "core/ops/kit/elementwise.h"
@@ -20,6 +20,11 @@ Status abs_gradient(GradientContext& g) {
 
 Status neg_gradient(GradientContext& g) {
   g.set(0, g.neg(g.grad(0)));
+  return g.status();
+}
+
+Status conj_gradient(GradientContext& g) {
+  g.set(0, g.add("Conj", {g.grad(0)}));
   return g.status();
 }
 
@@ -84,6 +89,14 @@ OpDef reciprocal_op() {
   return unary_op("Reciprocal", "1 / x.")
       .cpu(kFloatingAndComplex, kWithComplex<fn::Reciprocal>)
       .gradient(reciprocal_gradient);
+}
+OpDef conj_op() {
+  return OpDef("Conj")
+      .doc("Complex numbers with the other sign of their imaginary parts.")
+      .shape(shape_unchanged)
+      .may_overwrite_input()
+      .cpu(kComplexes, elementwise<fn::Conj, complex64, complex128>)
+      .gradient(conj_gradient);
 }
 OpDef inv_op() {
   return unary_op("Inv", "1 / x; the older name of Reciprocal.")
