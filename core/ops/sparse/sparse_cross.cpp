@@ -9,6 +9,7 @@
 #include "core/base/farmhash.h"
 #include "core/op/op_def.h"
 #include "core/ops/sparse/cross_columns.h"
+#include "core/ops/sparse/joined_hash.h"
 #include "core/ops/text/sip_hash.h"
 
 namespace emplace {
@@ -19,16 +20,6 @@ Status cross_shape(ShapeContext& c) {
   c.set_output(1, Shape{-1});
   c.set_output(2, Shape{2});
   return ok_status();
-}
-
-// TensorFlow's FingerprintCat64.
-uint64_t joined(uint64_t a, uint64_t b) {
-  constexpr uint64_t kFactor = 0xc6a4a7935bd1e995;
-  const auto mixed = [](uint64_t x) { return x ^ (x >> 47); };
-  uint64_t result = (a ^ kFactor) ^ (mixed(b * kFactor) * kFactor);
-  result *= kFactor;
-  result = mixed(result) * kFactor;
-  return mixed(result);
 }
 
 /// What TensorFlow hashes of a number: as many bytes as its DataType has.
@@ -168,7 +159,7 @@ class KeyedCrossing final : public NumberCrossing {
   }
   void put(KernelContext& c, int64_t at, const std::vector<int64_t>& features) const override {
     uint64_t hash = key_;
-    for (size_t i = 0; i < features.size(); ++i) hash = joined(hash, feature(features, i));
+    for (size_t i = 0; i < features.size(); ++i) hash = joined_hash(hash, feature(features, i));
     put_number(c, at, hash);
   }
 
@@ -201,7 +192,7 @@ class SaltedCrossing final : public NumberCrossing {
   }
   void put(KernelContext& c, int64_t at, const std::vector<int64_t>& features) const override {
     uint64_t hash = feature(features, 0);
-    for (size_t i = 1; i < features.size(); ++i) hash = joined(hash, feature(features, i));
+    for (size_t i = 1; i < features.size(); ++i) hash = joined_hash(hash, feature(features, i));
     put_number(c, at, hash);
   }
 

@@ -1,9 +1,11 @@
 // SparseSparseMaximum, SparseSparseMinimum: two sparse tensors element by element. SparseDenseCwiseMul,
-// SparseDenseCwiseDiv: the values of a sparse one with those of a dense one at their places.
+// SparseDenseCwiseAdd, SparseDenseCwiseDiv: the values of a sparse one with those of a dense one at their places.
+// SparseTensorDenseAdd: a dense tensor with a sparse one added.
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/element.h"
+#include "core/ops/kit/numeric.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/kit/with_real.h"
 #include "core/ops/sparse/sparse_tensor.h"
@@ -89,7 +91,21 @@ T divided(T x, T y) {
                                            : static_cast<T>(x / y);
 }
 
-template <bool kDivides>
+enum class BesideDense : uint8_t { kAdd, kMul, kDiv };
+
+template <BesideDense kWhat, class T>
+T with_dense(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    using Wide = std::make_unsigned_t<std::common_type_t<T, int>>;
+    if constexpr (kWhat == BesideDense::kDiv) return divided(x, y);
+    if constexpr (kWhat == BesideDense::kAdd) return static_cast<T>(static_cast<Wide>(x) + static_cast<Wide>(y));
+    return static_cast<T>(static_cast<Wide>(x) * static_cast<Wide>(y));
+  } else {
+    return kWhat == BesideDense::kDiv ? x / y : kWhat == BesideDense::kAdd ? x + y : x * y;
+  }
+}
+
+template <BesideDense kWhat>
 Status beside_dense_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(const SparseTensor t, SparseTensor::of(c, 0, 1, 2));
   const Shape& dense = c.input(3).shape();
@@ -104,13 +120,10 @@ Status beside_dense_cpu(KernelContext& c) {
   return with_real(c.input(1).dtype(), [&]<class T>(T) -> Status {
     for (int64_t i = 0; i < t.count; ++i) {
       const T x = c.in<T>(1)[i], y = c.in<T>(3)[spread_offset(t, i, dense)];
-      if constexpr (std::is_integral_v<T>) {
-        if (kDivides && y == 0) return invalid_argument("Integer division by zero");
-        using Wide = std::make_unsigned_t<std::common_type_t<T, int>>;
-        c.out<T>(0)[i] = kDivides ? divided(x, y) : static_cast<T>(static_cast<Wide>(x) * static_cast<Wide>(y));
-      } else {
-        c.out<T>(0)[i] = kDivides ? x / y : x * y;
+      if constexpr (std::is_integral_v<T> && kWhat == BesideDense::kDiv) {
+        if (y == 0) return invalid_argument("Integer division by zero");
       }
+      c.out<T>(0)[i] = with_dense<kWhat>(x, y);
     }
     return ok_status();
   });
@@ -141,6 +154,70 @@ Status beside_dense_gradient(GradientContext& g, bool divides) {
 Status beside_dense_mul_gradient(GradientContext& g) { return beside_dense_gradient(g, false); }
 Status beside_dense_div_gradient(GradientContext& g) { return beside_dense_gradient(g, true); }
 
+Status dense_sum_shape(ShapeContext& c) {
+  RETURN_IF_ERROR(sparse_inputs(c, 0, 1, 2));
+  c.set_output(0, c.input(3));
+  return ok_status();
+}
+
+template <class I>
+Status dense_sum_cpu(KernelContext& c) {
+  const Shape &places = c.input(0).shape(), &values = c.input(1).shape(), &sizes = c.input(2).shape(),
+              &dense = c.input(3).shape();
+  if (places.rank() != 2)
+    return invalid_argument(cat("Input a_indices should be a matrix but received shape: ", places.to_string()));
+  if (values.rank() != 1 || sizes.rank() != 1) {
+    return invalid_argument(cat("Inputs a_values and a_shape should be vectors but received shapes: ",
+                                values.to_string(), " and ", sizes.to_string()));
+  }
+  const int64_t rank = sizes.dim(0);
+  if (values.dim(0) != places.dim(0) || rank != places.dim(1) || rank != dense.rank()) {
+    return invalid_argument(cat("Indices ", places.to_string(), " do not fit ", values.dim(0), " values and ", rank,
+                                " sizes, or a dense tensor of shape ", dense.to_string()));
+  }
+  if (rank < 1 || rank > 5)
+    return invalid_argument(
+        cat("Only tensors with ranks between 1 and 5 are currently supported.  Tensor rank: ", rank));
+  for (int64_t d = 0; d < rank; ++d) {
+    if (int64_t{c.in<I>(2)[d]} != dense.dim(static_cast<int>(d))) {
+      return invalid_argument(cat("Dimension ", d, " does not equal (no broadcasting is supported): sparse side ",
+                                  c.in<I>(2)[d], " vs dense side ", dense.dim(static_cast<int>(d))));
+    }
+  }
+  copy_elements(*c.parallel_, c.output(0).dtype(), c.input(3).raw(), c.output(0).raw(), c.output(0).num_elements());
+  const auto sum = [&]<class T>(T) -> Status {
+    for (int64_t i = 0; i < values.dim(0); ++i) {
+      int64_t flat = 0;
+      for (int64_t d = 0; d < rank; ++d) {
+        const int64_t at = int64_t{c.in<I>(0)[i * rank + d]}, size = dense.dim(static_cast<int>(d));
+        if (at < 0 || at >= size)
+          return invalid_argument(cat("Sparse tensor has an invalid index on dimension ", d, ": ", at, ", of ", size));
+        flat = flat * size + at;
+      }
+      c.out<T>(0)[flat] = add(c.out<T>(0)[flat], c.in<T>(1)[i]);
+    }
+    return ok_status();
+  };
+  if (c.output(0).dtype() == DType::kComplex64) return sum(complex64{});
+  if (c.output(0).dtype() == DType::kComplex128) return sum(complex128{});
+  return with_real(c.output(0).dtype(), sum);
+}
+
+class DenseSum final : public Kernel {
+ public:
+  explicit DenseSum(const KernelInit& init) : wide_(init.input_types[0] == DType::kInt64) {}
+  Status run(KernelContext& c) override { return wide_ ? dense_sum_cpu<int64_t>(c) : dense_sum_cpu<int32_t>(c); }
+
+ private:
+  const bool wide_;
+};
+
+Status dense_sum_gradient(GradientContext& g) {
+  g.set(1, g.add("GatherNd", {g.grad(0), g.input(0)}));
+  g.set(3, g.grad(0));
+  return g.status();
+}
+
 OpDef extremum(std::string_view name, std::string_view doc, KernelMaker maker) {
   return OpDef(name).doc(doc).shape(pair_shape).cpu(kRealNumbers, maker).provides_outputs();
 }
@@ -158,14 +235,26 @@ OpDef sparse_sparse_minimum_op() {
   return extremum("SparseSparseMinimum", "The smaller of two sparse tensors' elements; what one lacks is 0.",
                   stateless<extremum_cpu<false>>);
 }
+OpDef sparse_dense_cwise_add_op() {
+  return beside_dense("SparseDenseCwiseAdd", "The values of a sparse tensor, plus what a dense one has there.",
+                      stateless<beside_dense_cpu<BesideDense::kAdd>>);
+}
+OpDef sparse_tensor_dense_add_op() {
+  return OpDef("SparseTensorDenseAdd")
+      .doc("A dense tensor with the values of a sparse one added.")
+      .shape(dense_sum_shape)
+      .kernel_attr("T")
+      .cpu(kRealNumbers | DTypeSet{DType::kComplex64, DType::kComplex128}, make<DenseSum>)
+      .gradient(dense_sum_gradient);
+}
 OpDef sparse_dense_cwise_mul_op() {
   return beside_dense("SparseDenseCwiseMul", "The values of a sparse tensor, times what a dense one has there.",
-                      stateless<beside_dense_cpu<false>>)
+                      stateless<beside_dense_cpu<BesideDense::kMul>>)
       .gradient(beside_dense_mul_gradient);
 }
 OpDef sparse_dense_cwise_div_op() {
   return beside_dense("SparseDenseCwiseDiv", "The values of a sparse tensor, divided by what a dense one has there.",
-                      stateless<beside_dense_cpu<true>>)
+                      stateless<beside_dense_cpu<BesideDense::kDiv>>)
       .gradient(beside_dense_div_gradient);
 }
 

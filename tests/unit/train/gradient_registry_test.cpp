@@ -16,8 +16,9 @@ const std::set<std::string, std::less<>> kGivesNothing = {"ArgMax",   "ArgMin", 
                                                           "LoopCond", "Rint",   "Round", "TruncateDiv"};
 
 /// Whoever differentiates these is told that there is no gradient.
-const std::set<std::string, std::less<>> kLacking = {"RandomGamma", "SparseSparseMaximum", "SparseSparseMinimum",
-                                                     "StatelessRandomGammaV2", "StatelessRandomGammaV3"};
+const std::set<std::string, std::less<>> kLacking = {
+    "RandomGamma",         "SparseDenseCwiseAdd",    "SparseSparseMaximum",
+    "SparseSparseMinimum", "StatelessRandomGammaV2", "StatelessRandomGammaV3"};
 
 // TensorFlow stops there, but there is a gradient to be had: each list has its part of it.
 constexpr std::string_view kGivesMore = "TensorListConcatLists";
