@@ -26,6 +26,7 @@ const Missing kMissing[] = {
     {"handles are compared and chosen by nobody",
      DTypeSet{DType::kResource},
      {"RandomShuffle", "Roll", "Select", "SelectV2", "StatelessShuffle"}},
+    {"a handle means nothing outside of its run", DTypeSet{DType::kResource}, {"SerializeTensor"}},
     {"quantized numbers are moved, not computed with",
      DTypeSet{DType::kQInt8, DType::kQUInt8, DType::kQInt16, DType::kQUInt16, DType::kQInt32, DType::kInt8},
      {"Equal", "NotEqual", "_FusedConv2D"}},
