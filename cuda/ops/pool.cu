@@ -3,7 +3,7 @@
 #include "core/base/cat.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/nn/pool_window.h"
-#include "cuda/broadcast.h"
+#include "cuda/combine_rows.h"
 #include "cuda/typed.h"
 
 namespace emplace::cuda {
@@ -189,9 +189,9 @@ __global__ void average_gradient_kernel(const T* gradient, T* y, Windows p, int6
 template <class T>
 class Pool final : public Kernel {
  public:
-  explicit Pool(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)), max_(init.op == "MaxPool") {}
+  explicit Pool(const KernelInit& init) : attrs_(PoolAttrs::of(init.attrs)), max_(init.op.starts_with("MaxPool")) {}
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(const PoolWindow p, PoolWindow::of(attrs_, c.input(0).shape(), max_ ? "MaxPool" : "AvgPool"));
+    ASSIGN_OR_RETURN(const PoolWindow p, pool_window(attrs_, c, max_ ? "MaxPool" : "AvgPool"));
     if (!max_ && p.depth_window > 1) return unimplemented("Non-spatial pooling is not yet supported.");
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     const int64_t n = c.output(0).num_elements();
@@ -219,7 +219,7 @@ class MaxPoolGrad final : public Kernel {
   Workspace workspace() const override { return {winners_bytes_}; }
   Status run(KernelContext& c) override {
     const Shape& image = c.input(0).shape();
-    ASSIGN_OR_RETURN(const PoolWindow p, PoolWindow::of(attrs_, image, "MaxPoolGrad"));
+    ASSIGN_OR_RETURN(const PoolWindow p, pool_window(attrs_, c, "MaxPoolGrad"));
     if (p.depth_window > 1) return unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
     constexpr std::string_view kNames[] = {"orig_output", "grad"};
     for (int i : {1, 2}) {
@@ -258,6 +258,93 @@ class MaxPoolGradGrad final : public Kernel {
   PoolAttrs attrs_;
 };
 
+/// The largest cell of each window, and which of the image's (or of all images') it is.
+template <class T, class Index>
+__global__ void argmax_kernel(const T* x, T* y, Index* places, Windows p, int64_t of_image, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const auto [image, oh, ow, channel] = Spot::of_result(p, i);
+    int64_t place = -1;
+    Wide<T> best = lowest_finite<T>();
+    for (int64_t r = p.h.begin(oh); r < p.h.end(oh); ++r) {
+      for (int64_t c = p.w.begin(ow); c < p.w.end(ow); ++c) {
+        const int64_t at = p.cell(image, r, c, channel);
+        const Wide<T> value = widen(x[at]);
+        if (place >= 0 && !(value > best)) continue;
+        best = value;
+        place = at;
+      }
+    }
+    y[i] = narrow<T>(best);
+    places[i] = static_cast<Index>(of_image > 0 && place >= 0 ? place - image * of_image : place);
+  }
+}
+
+template <class T>
+class MaxPoolWithArgmax final : public Kernel {
+ public:
+  explicit MaxPoolWithArgmax(const KernelInit& init)
+      : attrs_(PoolAttrs::of(init.attrs)), by_image_(!init.attrs.flag("include_batch_in_index")) {}
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const PoolWindow p, argmax_window(attrs_, c.input(0).shape()));
+    RETURN_IF_ERROR(ensure_output(c, 0, p.out));
+    RETURN_IF_ERROR(ensure_output(c, 1, p.out));
+    return c.output(1).dtype() == DType::kInt32 ? find<int32_t>(c, p) : find<int64_t>(c, p);
+  }
+
+ private:
+  template <class Index>
+  Status find(KernelContext& c, const PoolWindow& p) const {
+    const int64_t n = p.out.num_elements();
+    return launch(Barriers::kNone, argmax_kernel<T, Index>, grid_for(n), kThreads, 0, stream_of(c), c.in<T>(0),
+                  c.out<T>(0), c.out<Index>(1), Windows(p, n), by_image_ ? p.h.size * p.w.size * p.channels : 0, n);
+  }
+  PoolAttrs attrs_;
+  bool by_image_;
+};
+
+/// Where each gradient goes, among all cells; beyond them what is out of range, which counts for nothing.
+__global__ void argmax_keys_kernel(const int64_t* places, uint64_t* keys, IndexDivisor windows, int64_t of_image,
+                                   int64_t cells, int64_t n) {
+  EMPLACE_ROLLED for (int64_t i = thread_index(); i < n; i += thread_count()) {
+    const int64_t at = places[i] + windows.divide(i) * of_image;
+    keys[i] = static_cast<uint64_t>(at < 0 || at >= cells ? cells : at);
+  }
+}
+
+template <class T>
+class MaxPoolGradWithArgmax final : public Kernel {
+ public:
+  explicit MaxPoolGradWithArgmax(const KernelInit& init)
+      : attrs_(PoolAttrs::of(init.attrs)), by_image_(!init.attrs.flag("include_batch_in_index")) {}
+  Status prepare(KernelContext& c) override {
+    const int64_t n = c.input(2).num_elements();
+    workspace_ = sort_scratch_bytes(n) + piece_bytes<T>(n, 1, Combine::kAdd);
+    return ok_status();
+  }
+  Workspace workspace() const override { return {workspace_}; }
+  Status run(KernelContext& c) override {
+    RETURN_IF_ERROR(check_argmax_gradient(attrs_, c));
+    const Shape& image = c.input(0).shape();
+    RETURN_IF_ERROR(ensure_output(c, 0, image));
+    const int64_t n = c.input(2).num_elements(), cells = image.num_elements();
+    RETURN_IF_ERROR(enqueue_zeros(stream_of(c), c.output(0).dtype(), c.output(0).raw(), cells));
+    if (n == 0 || cells == 0) return ok_status();
+    Rows rows{{}, n, cells, 1};
+    ASSIGN_OR_RETURN(Tensor keys, c.allocate_scratch(DType::kUInt64, Shape{n}));
+    const int64_t images = image.dim(0);
+    RETURN_IF_ERROR(launch(Barriers::kNone, argmax_keys_kernel, grid_for(n), kThreads, 0, stream_of(c),
+                           c.in<int64_t>(2), keys.data<uint64_t>(), IndexDivisor(n / images, n),
+                           by_image_ ? cells / images : 0, cells, n));
+    ASSIGN_OR_RETURN(rows.sorted, sort_keys(c, std::move(keys), n, bits_below(static_cast<uint64_t>(cells) + 1)));
+    return combine_rows(c, rows, c.in<T>(1), c.out<T>(0), Combine::kAdd);
+  }
+
+ private:
+  PoolAttrs attrs_;
+  bool by_image_;
+  int64_t workspace_ = 0;
+};
+
 template <class T>
 class AvgPoolGrad final : public Kernel {
  public:
@@ -283,10 +370,14 @@ class AvgPoolGrad final : public Kernel {
 }  // namespace
 
 void add_pool(KernelTable& table) {
-  table.add("MaxPool", kFloating, by_input<0, Pool, float, double, half, bfloat16>);
+  for (auto op : {"MaxPool", "MaxPoolV2"}) table.add(op, kFloating, by_input<0, Pool, float, double, half, bfloat16>);
   table.add("AvgPool", kFloating, by_input<0, Pool, float, double, half, bfloat16>);
-  table.add("MaxPoolGrad", kFloating, by_input<0, MaxPoolGrad, float, double, half, bfloat16>);
-  table.add("MaxPoolGradGrad", kFloating, by_input<0, MaxPoolGradGrad, float, double, half, bfloat16>);
+  for (auto op : {"MaxPoolGrad", "MaxPoolGradV2"})
+    table.add(op, kFloating, by_input<0, MaxPoolGrad, float, double, half, bfloat16>);
+  for (auto op : {"MaxPoolGradGrad", "MaxPoolGradGradV2"})
+    table.add(op, kFloating, by_input<0, MaxPoolGradGrad, float, double, half, bfloat16>);
+  table.add("MaxPoolWithArgmax", kFloating, by_input<0, MaxPoolWithArgmax, float, double, half, bfloat16>);
+  table.add("MaxPoolGradWithArgmax", kFloating, by_input<0, MaxPoolGradWithArgmax, float, double, half, bfloat16>);
   table.add("AvgPoolGrad", kFloating, by_output<AvgPoolGrad, float, double, half, bfloat16>);
 }
 

@@ -29,6 +29,7 @@ const Nowhere kNowhere[] = {
      {DType::kInt2, DType::kUInt2, DType::kInt4, DType::kUInt4, DType::kFloat4E2M1FN},
      "values of less than a byte are moved and cast, not computed"},
     {"MaxPool", {DType::kQInt8}, "of four channels in a word (NCHW_VECT_C), a layout that nothing here has"},
+    {"MaxPoolV2", {DType::kQInt8}, "of four channels in a word (NCHW_VECT_C), a layout that nothing here has"},
     {"Relu", {DType::kQInt8}, "of four elements in a word"},
     {"_FusedConv2D", {DType::kInt8, DType::kQInt8}, "of four channels in a word"},
     {"Inv", {DType::kInt64}, "TensorFlow has it for no CPU: nothing to compare with"},

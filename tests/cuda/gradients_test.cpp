@@ -41,6 +41,15 @@ TEST_CASE("pooling and its gradients: every type, windows that overlap and that 
         CHECK(check({"MaxPool", {cells}, attrs}) == "");
         CHECK(check({"MaxPoolGrad", {cells, gradient, gradient}, attrs}, is_narrow(t) ? 2 : 8) == "");
         CHECK(check({"AvgPool", {uniform(t, w.image, 0.5, 2)}, attrs}, 8) == "");
+        if (w.image.num_elements() == 0) continue;
+        AttrList with_places = attrs;
+        with_places.emplace_back("include_batch_in_index", AttrValue::of(same));
+        const KernelCase places{"MaxPoolWithArgmax", {cells}, with_places, {t, DType::kInt64}};
+        CHECK(check(places) == "");
+        const auto found = run(places);
+        REQUIRE(found.ok());
+        CHECK(check({"MaxPoolGradWithArgmax", {cells, gradient, found->cpu[1]}, with_places}, is_narrow(t) ? 2 : 8) ==
+              "");
         const Tensor shape = Tensor::of<int32_t>(
             Shape{4}, std::vector<int32_t>{static_cast<int32_t>(w.image.dim(0)), static_cast<int32_t>(w.image.dim(1)),
                                            static_cast<int32_t>(w.image.dim(2)), static_cast<int32_t>(w.image.dim(3))});

@@ -1,5 +1,6 @@
 // MaxPool, MaxPoolGrad, MaxPoolGradGrad: the largest cell of each window, gradients back to the first largest one,
-// whose kernel is in core/ops/nn/max_pool_grad.cpp, and theirs.
+// whose kernel is in core/ops/nn/max_pool_grad.cpp, and theirs. The V2 of each has ksize and strides as its last
+// inputs.
 #include <cstring>
 
 #include "core/base/cat.h"
@@ -22,6 +23,27 @@ Status max_pool_shape(ShapeContext& c) {
   return ok_status();
 }
 
+/// The windows that the last two inputs say; nothing while a value is not known.
+Result<std::optional<PoolAttrs>> windows_of_inputs(const ShapeContext& c) {
+  const int n = c.num_inputs();
+  for (const int i : {n - 2, n - 1}) {
+    ASSIGN_OR_RETURN(const Shape sizes, c.with_rank(i, 1));
+    RETURN_IF_ERROR(require_dim(dim_or_unknown(sizes, 0), 4).status());
+  }
+  const Tensor *ksize = c.input_value(n - 2), *strides = c.input_value(n - 1);
+  if (!ksize || !strides) return std::optional<PoolAttrs>{};
+  return std::optional(with_windows(PoolAttrs::of(c.attrs()), *ksize, *strides));
+}
+
+Status max_pool_v2_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape image, c.with_rank(0, 4));
+  ASSIGN_OR_RETURN(const auto windows, windows_of_inputs(c));
+  if (!windows) return ok_status();
+  ASSIGN_OR_RETURN(Shape out, pooled_shape(*windows, image, "MaxPool"));
+  c.set_output(0, out);
+  return ok_status();
+}
+
 Status max_pool_grad_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Shape image, c.with_rank(0, 4));
   c.set_output(0, image);
@@ -34,6 +56,15 @@ Status max_pool_grad_grad_shape(ShapeContext& c) {
   RETURN_IF_ERROR(ShapeContext::merge(c.input(0), c.input(2)).status());
   RETURN_IF_ERROR(ShapeContext::merge(c.input(1), pooled).status());
   return ok_status();
+}
+
+Status max_pool_grad_grad_v2_shape(ShapeContext& c) {
+  RETURN_IF_ERROR(max_pool_v2_shape(c));
+  RETURN_IF_ERROR(ShapeContext::merge(c.input(0), c.input(2)).status());
+  ASSIGN_OR_RETURN(const auto windows, windows_of_inputs(c));
+  if (!windows) return ok_status();
+  ASSIGN_OR_RETURN(const Shape pooled, pooled_shape(*windows, c.input(0), "MaxPoolGradGrad"));
+  return ShapeContext::merge(c.input(1), pooled).status();
 }
 
 // The largest of a window's cells; of nothing but -infinity the lowest finite number, as in TensorFlow.
@@ -77,7 +108,7 @@ class MaxPool final : public RowPool {
  public:
   MaxPool(const KernelInit& init, PoolCode code) : RowPool(init, "MaxPool", code.row), depth_(code.depth) {}
   Status run(KernelContext& c) override {
-    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, c.input(0).shape(), "MaxPool"));
+    ASSIGN_OR_RETURN(PoolWindow p, pool_window(attrs_, c, "MaxPool"));
     RETURN_IF_ERROR(ensure_output(c, 0, p.out));
     if (c.output(0).num_elements() == 0) return ok_status();
     if (p.depth_window == 1) {
@@ -172,6 +203,12 @@ Status max_pool_gradient(GradientContext& g) {
   return g.status();
 }
 
+Status max_pool_v2_gradient(GradientContext& g) {
+  g.set(0, g.add("MaxPoolGradV2", {g.input(0), g.output(0), g.grad(0), g.input(1), g.input(2)},
+                 g.copy_attrs({"padding", "data_format"})));
+  return g.status();
+}
+
 // Gradients of one pooling for those of the other: neither depends on the images but in what it picks.
 Status pooled_gradient(GradientContext& g, std::string_view op) {
   g.set(0, g.zeros_like(g.input(0)));
@@ -182,6 +219,13 @@ Status pooled_gradient(GradientContext& g, std::string_view op) {
 }
 Status max_pool_grad_gradient(GradientContext& g) { return pooled_gradient(g, "MaxPoolGradGrad"); }
 Status max_pool_grad_grad_gradient(GradientContext& g) { return pooled_gradient(g, "MaxPoolGrad"); }
+Status max_pool_grad_v2_gradient(GradientContext& g) {
+  g.set(0, g.zeros_like(g.input(0)));
+  g.set(1, g.zeros_like(g.input(1)));
+  g.set(2, g.add("MaxPoolGradGradV2", {g.input(0), g.input(1), g.grad(0), g.input(3), g.input(4)},
+                 g.copy_attrs({"padding", "data_format"})));
+  return g.status();
+}
 
 }  // namespace
 
@@ -192,6 +236,14 @@ OpDef max_pool_op() {
       .cpu(kRealNumbers, make_max_pool)
       .gradient(max_pool_gradient);
 }
+OpDef max_pool_v2_op() {
+  return OpDef("MaxPoolV2")
+      .doc("The largest cell of each window, whose sizes and strides are inputs.")
+      .shape(max_pool_v2_shape)
+      .value_inputs({1, 2})
+      .cpu(kRealNumbers, make_max_pool)
+      .gradient(max_pool_v2_gradient);
+}
 OpDef max_pool_grad_op() {
   return OpDef("MaxPoolGrad")
       .doc("The gradient of each window, added to the first of its largest cells.")
@@ -199,12 +251,26 @@ OpDef max_pool_grad_op() {
       .cpu(kRealNumbers, make_max_pool_grad)
       .gradient(max_pool_grad_gradient);
 }
+OpDef max_pool_grad_v2_op() {
+  return OpDef("MaxPoolGradV2")
+      .doc("The gradient of each window, added to the first of its largest cells; sizes and strides are inputs.")
+      .shape(max_pool_grad_shape)
+      .cpu(kRealNumbers, make_max_pool_grad)
+      .gradient(max_pool_grad_v2_gradient);
+}
 OpDef max_pool_grad_grad_op() {
   return OpDef("MaxPoolGradGrad")
       .doc("Of an image's gradient, the cell that MaxPoolGrad sends each window's gradient to.")
       .shape(max_pool_grad_grad_shape)
       .cpu(kRealNumbers, make_max_pool_grad_grad)
       .gradient(max_pool_grad_grad_gradient);
+}
+OpDef max_pool_grad_grad_v2_op() {
+  return OpDef("MaxPoolGradGradV2")
+      .doc("Of an image's gradient, the cell that MaxPoolGradV2 sends each window's gradient to.")
+      .shape(max_pool_grad_grad_v2_shape)
+      .value_inputs({3, 4})
+      .cpu(kRealNumbers, make_max_pool_grad_grad);
 }
 
 }  // namespace emplace

@@ -196,7 +196,7 @@ class MaxPoolGrad final : public Kernel {
   MaxPoolGrad(const KernelInit& init, RouteCode code) : attrs_(PoolAttrs::of(init.attrs)), code_(code) {}
   Status run(KernelContext& c) override {
     const Shape& image = c.input(0).shape();
-    ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(attrs_, image, "MaxPoolGrad"));
+    ASSIGN_OR_RETURN(PoolWindow p, pool_window(attrs_, c, "MaxPoolGrad"));
     if (p.depth_window > 1) return unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
     constexpr std::string_view kNames[] = {"orig_output", "grad"};
     for (int i : {1, 2}) {

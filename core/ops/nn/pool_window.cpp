@@ -18,7 +18,11 @@ Result<WindowAxis> axis_of(const PoolAttrs& p, const Shape& image, int axis) {
 }  // namespace
 
 PoolAttrs PoolAttrs::of(const Attrs& attrs) {
-  PoolAttrs p{attrs.integers("ksize"), attrs.integers("strides"), {}, attrs.text("padding"), image_layout(attrs)};
+  PoolAttrs p{{}, {}, {}, attrs.text("padding"), image_layout(attrs)};
+  if (attrs.find("ksize")) {
+    p.ksize = attrs.integers("ksize");
+    p.strides = attrs.integers("strides");
+  }
   if (attrs.find("explicit_paddings")) p.explicit_paddings = attrs.integers("explicit_paddings");
   return p;
 }
@@ -94,9 +98,40 @@ Result<PoolWindow> PoolWindow::of(const PoolAttrs& p, const Shape& image, std::s
   return w;
 }
 
+PoolAttrs with_windows(PoolAttrs pool, const Tensor& ksize, const Tensor& strides) {
+  pool.ksize = ints_of(ksize);
+  pool.strides = ints_of(strides);
+  return pool;
+}
+
+Result<PoolWindow> pool_window(const PoolAttrs& pool, const KernelContext& c, std::string_view name) {
+  if (!pool.ksize.empty()) return PoolWindow::of(pool, c.input(0).shape(), name);
+  const int n = c.num_inputs();
+  return PoolWindow::of(with_windows(pool, c.input(n - 2), c.input(n - 1)), c.input(0).shape(), name);
+}
+
+Result<PoolWindow> argmax_window(const PoolAttrs& pool, const Shape& image) {
+  ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(pool, image, "MaxPoolWithArgmax"));
+  if (image.num_elements() == 0)
+    return invalid_argument(cat("tensor_in must not be empty, got shape ", image.to_string()));
+  if (p.depth_window > 1) return unimplemented("MaxPoolWithArgmax over channels: pool over height and width.");
+  return p;
+}
+
+Status check_argmax_gradient(const PoolAttrs& pool, const KernelContext& c) {
+  ASSIGN_OR_RETURN(const PoolWindow p, PoolWindow::of(pool, c.input(0).shape(), "MaxPoolGradWithArgmax"));
+  constexpr std::string_view kNames[] = {"grad", "argmax"};
+  for (const int i : {1, 2}) {
+    if (c.input(i).shape() == p.out) continue;
+    return invalid_argument(cat("Expected ", kNames[i - 1], " shape to be ", p.out.to_string(), ", but got ",
+                                c.input(i).shape().to_string()));
+  }
+  return ok_status();
+}
+
 Result<PoolWindow> max_pool_grad_grad_window(const PoolAttrs& pool, const KernelContext& c) {
   const Shape& image = c.input(0).shape();
-  ASSIGN_OR_RETURN(PoolWindow p, PoolWindow::of(pool, image, "MaxPoolGradGrad"));
+  ASSIGN_OR_RETURN(PoolWindow p, pool_window(pool, c, "MaxPoolGradGrad"));
   if (p.depth_window > 1) return unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
   if (!(c.input(1).shape() == p.out)) {
     return invalid_argument(

@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// The attrs of a pooling op.
+/// The attrs of a pooling op. Without ksize and strides where these are the last two inputs (MaxPoolV2).
 struct PoolAttrs {
   std::vector<int64_t> ksize, strides, explicit_paddings;
   std::string padding;
@@ -41,6 +41,16 @@ struct PoolWindow {
   /// Checks what TensorFlow's kernels check.
   static Result<PoolWindow> of(const PoolAttrs& pool, const Shape& image, std::string_view name);
 };
+
+/// `pool` with the ksize and strides that two tensors of int32 say.
+PoolAttrs with_windows(PoolAttrs pool, const Tensor& ksize, const Tensor& strides);
+/// The windows over input 0 of a kernel: those of the attrs, or of its last two inputs.
+Result<PoolWindow> pool_window(const PoolAttrs& pool, const KernelContext& c, std::string_view name);
+
+/// The windows of MaxPoolWithArgmax, over height and width only, of an image that is not empty.
+Result<PoolWindow> argmax_window(const PoolAttrs& pool, const Shape& image);
+/// Do gradient (input 1) and places (input 2) of MaxPoolGradWithArgmax fit the image (input 0)?
+Status check_argmax_gradient(const PoolAttrs& pool, const KernelContext& c);
 
 /// The windows of MaxPoolGradGrad of image, pooled image and the image's gradient, which must fit each other.
 Result<PoolWindow> max_pool_grad_grad_window(const PoolAttrs& pool, const KernelContext& c);
