@@ -1,10 +1,11 @@
-// Where, Unique, DynamicPartition and TopKV2: sorting and counting. How many elements all but the last give is known
-// only when the device has counted them: they wait.
+// Where, Unique, DynamicPartition, TopKV2, ApproxTopK and InTopKV2: sorting and counting. How many elements the first
+// three give is known only when the device has counted them: they wait.
 #include "core/base/cat.h"
 #include "core/base/scratch_vector.h"
 #include "core/ops/array/partition_slice.h"
 #include "cuda/broadcast.h"
 #include "cuda/dims.h"
+#include "cuda/float_pair.h"
 #include "cuda/sort.h"
 #include "cuda/typed.h"
 
@@ -302,10 +303,11 @@ int64_t rows_at_once(int64_t rows, int64_t columns) {
   return kKeyBits<T> == 64 ? 1 : std::clamp<int64_t>(kElements / columns, 1, rows);
 }
 
+/// TopKV2, and ApproxTopK, whose k is an attr.
 template <class T>
 class TopK final : public Kernel {
  public:
-  explicit TopK(const KernelInit&) {}
+  explicit TopK(const KernelInit& init) : k_(init.op == "ApproxTopK" ? init.attrs.integer("k") : -1) {}
   Status prepare(KernelContext& c) override {
     const Shape &in = c.input(0).shape(), &out = c.output(0).shape();
     const bool sorts = in.rank() > 0 && out.rank() == in.rank() && out.dim_from_end(1) > kFewest;
@@ -315,12 +317,16 @@ class TopK final : public Kernel {
   }
   Workspace workspace() const override { return {sorted_ > 0 ? sort_scratch_bytes(sorted_) : 0}; }
   Status run(KernelContext& c) override {
-    const Tensor &in = c.input(0), &wanted = c.input(1);
+    const Tensor& in = c.input(0);
     if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
-    if (wanted.num_elements() != 1)
-      return invalid_argument("k must be scalar, got shape " + wanted.shape().to_string());
-    const int64_t k = wanted.dtype() == DType::kInt16 ? *wanted.data<int16_t>() : int_at(wanted, 0),
-                  columns = in.shape().dim_from_end(1);
+    int64_t k = k_;
+    if (c.num_inputs() > 1) {
+      const Tensor& wanted = c.input(1);
+      if (wanted.num_elements() != 1)
+        return invalid_argument("k must be scalar, got shape " + wanted.shape().to_string());
+      k = wanted.dtype() == DType::kInt16 ? *wanted.data<int16_t>() : int_at(wanted, 0);
+    }
+    const int64_t columns = in.shape().dim_from_end(1);
     if (k < 0) return invalid_argument(cat("Need k >= 0, got ", k));
     if (columns < k) return invalid_argument(cat("input must have at least k columns. Had ", columns, ", needed ", k));
     Shape shape = in.shape();
@@ -362,7 +368,48 @@ class TopK final : public Kernel {
     }
     return ok_status();
   }
+  const int64_t k_;     // negative: input 1 says
   int64_t sorted_ = 0;  // elements at one time
+};
+
+/// A block counts what is larger than a row's target; a number that is not finite counts for more than all.
+template <class Index>
+__global__ void in_top_kernel(const float* x, const Index* targets, const Index* k, bool* y, int64_t classes) {
+  EMPLACE_BLOCK_SHARED(int64_t, slots, [kThreads]);
+  const int64_t target = targets[blockIdx.x];
+  x += blockIdx.x * classes;
+  const bool known = target >= 0 && target < classes;
+  const float wanted = known ? x[target] : 0;
+  int64_t larger = 0;
+  for (int64_t i = threadIdx.x; i < classes; i += kThreads)
+    larger += is_finite_float(x[i]) ? static_cast<int64_t>(x[i] > wanted) : int64_t{1} << 40;
+  larger = combine_block(larger, slots, [](int64_t a, int64_t b) { return a + b; });
+  if (threadIdx.x == 0) y[blockIdx.x] = known && larger < static_cast<int64_t>(k[0]) && larger < int64_t{1} << 40;
+}
+
+template <class Index>
+class InTopK final : public Kernel {
+ public:
+  explicit InTopK(const KernelInit&) {}
+  Status run(KernelContext& c) override {
+    const Shape &predictions = c.input(0).shape(), &targets = c.input(1).shape();
+    if (c.input(2).shape().rank() != 0)
+      return invalid_argument(cat("k must be 0-D, got shape ", c.input(2).shape().to_string()));
+    if (predictions.rank() != 2)
+      return invalid_argument(cat("predictions must be 2-dimensional, got shape ", predictions.to_string()));
+    if (targets.rank() != 1)
+      return invalid_argument(cat("targets must be 1-dimensional, got shape ", targets.to_string()));
+    const int64_t rows = predictions.dim(0);
+    if (rows != targets.dim(0)) {
+      return invalid_argument(
+          cat("First dimension of predictions ", rows, " must match length of targets ", targets.dim(0)));
+    }
+    RETURN_IF_ERROR(ensure_output(c, 0, targets));
+    if (rows == 0) return ok_status();
+    if (rows > kMaxBlocks) return unimplemented("so many rows of predictions on a GPU");
+    return launch(Barriers::kBlock, in_top_kernel<Index>, dim3(static_cast<unsigned>(rows)), kThreads, 0, stream_of(c),
+                  c.in<float>(0), c.in<Index>(1), c.in<Index>(2), c.out<bool>(0), predictions.dim(1));
+  }
 };
 
 }  // namespace
@@ -378,6 +425,8 @@ void add_dynamic(KernelTable& table) {
                              uint16_t, uint32_t, uint64_t>);
   table.add_waiting("DynamicPartition", kNumbersAndBool, sized_by_input<0, DynamicPartition>);
   table.add_host_code("Unique", DTypeSet{DType::kString});
+  table.add("InTopKV2", DTypeSet{DType::kInt32, DType::kInt64}, by_input<1, InTopK, int32_t, int64_t>);
+  table.add("ApproxTopK", kFloating.without(DTypeSet{DType::kDouble}), by_input<0, TopK, float, half, bfloat16>);
   table.add("TopKV2", kRealNumbers,
             by_input<0, TopK, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                      uint32_t, uint64_t>);

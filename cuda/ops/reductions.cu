@@ -1,7 +1,7 @@
-// Sum, Mean, Prod, Max, Min, All, Any, L2Loss over any axes, and BiasAddGrad. Where elements of one output lie side by
-// side, a block takes an output; else a block takes 32 outputs, eight rows of elements at a time. Where outputs are few
-// and their elements many, blocks take fixed pieces first and a second launch combines these. Every order follows from
-// the shapes alone.
+// Sum, Mean, Prod, Max, Min, All, Any, L2Loss, EuclideanNorm over any axes, and BiasAddGrad. Where elements of one
+// output lie side by side, a block takes an output; else a block takes 32 outputs, eight rows of elements at a time.
+// Where outputs are few and their elements many, blocks take fixed pieces first and a second launch combines these.
+// Every order follows from the shapes alone.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -111,6 +111,23 @@ struct HalfSumOfSquares : Sum {
   template <class A>
   EMPLACE_HD static A result(A all, int64_t) {
     return all / 2;
+  }
+};
+
+struct Euclidean : Sum {
+  template <class A>
+  EMPLACE_HD static A map(A x) {
+    if constexpr (kIsComplex<A>)
+      return A(x.re * x.re + x.im * x.im);
+    else
+      return x * x;
+  }
+  template <class A>
+  EMPLACE_HD static A result(A all, int64_t) {
+    if constexpr (kIsComplex<A>)
+      return A(std::sqrt(all.re));
+    else
+      return std::sqrt(all);
   }
 };
 
@@ -333,7 +350,7 @@ struct Over {
     Workspace workspace() const override { return {partial_bytes<R, T>(at_)}; }
     Status run(KernelContext& c) override {
       // Of a single element each: nothing is computed, as in TensorFlow, so that -0 stays what it is.
-      if (c.num_inputs() > 1 && at_.reduced.elements == 1 && at_.kept.elements > 0) {
+      if (!std::is_same_v<R, Euclidean> && c.num_inputs() > 1 && at_.reduced.elements == 1 && at_.kept.elements > 0) {
         return enqueue_copy(stream_of(c), dtype_of<T>, std::array{Mover::Axis{at_.kept.elements, 1, 1}}, c.in<T>(0),
                             c.out<T>(0));
       }
@@ -393,6 +410,7 @@ void add_reductions(KernelTable& table) {
   table.add("All", kAnyType, Over<All>::kMaker<bool>);
   table.add("Any", kAnyType, Over<Any>::kMaker<bool>);
   table.add("L2Loss", kFloating, Over<HalfSumOfSquares>::kMaker<float, double, half, bfloat16>);
+  table.add("EuclideanNorm", kFractions, Over<Euclidean>::kMaker<float, double, half, bfloat16, complex64, complex128>);
   table.add("BiasAddGrad", kFloating, by_input<0, BiasGrad, float, double, half, bfloat16>);
 }
 

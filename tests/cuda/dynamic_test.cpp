@@ -60,6 +60,24 @@ TEST_CASE("the largest elements, of every type") {
   }
 }
 
+TEST_CASE("the largest elements by an attr, and targets among them") {
+  for (DType t : types_of("ApproxTopK")) {
+    for (int64_t k : {1, 32, 33}) {
+      const AttrList attrs{{"k", AttrValue::of(k)}, {"aggregate_to_topk", AttrValue::of(true)}};
+      CHECK(check({"ApproxTopK", {uniform(t, Shape{3, 300}, -9, 9)}, attrs, {t, DType::kInt32}}) == "");
+    }
+  }
+  for (int64_t classes : {1, 33, 900}) {
+    const auto end = static_cast<double>(classes + 1);
+    CHECK(check({"InTopKV2",
+                 {uniform(DType::kFloat, Shape{70, classes}, -9, 9), uniform(DType::kInt32, Shape{70}, -1, end),
+                  Tensor::scalar<int32_t>(20)},
+                 {},
+                 {DType::kBool},
+                 DType::kInt32}) == "");
+  }
+}
+
 TEST_CASE("rows go where indices say, the last of several wins") {
   const Tensor first = uniform(DType::kInt32, Shape{5, 2}, 0, 300),
                second = uniform(DType::kInt32, Shape{300}, 0, 300, 2);

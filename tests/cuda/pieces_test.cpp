@@ -171,6 +171,12 @@ TEST_CASE("sums that are too large for floats, and infinite ones, are those of d
   }
   CHECK(check({"L2Loss", {uniform(DType::kFloat, Shape{100}, 1.9e19, 2e19)}}) == "");
   CHECK(check({"L2Loss", {uniform(DType::kFloat, Shape{100003}, -1, 1)}}) == "");
+  for (DType t : types_of("EuclideanNorm")) {
+    CHECK(check({"EuclideanNorm",
+                 {uniform(t, Shape{3, 1000, 2}, -1, 1), Tensor::of<int32_t>(Shape{1}, std::vector<int32_t>{1})},
+                 {{"keep_dims", AttrValue::of(false)}}},
+                4) == "");
+  }
 }
 
 TEST_CASE("biases of every number of channels, in both layouts, to the last element") {

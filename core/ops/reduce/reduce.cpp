@@ -93,7 +93,7 @@ class Reduction final : public Kernel {
     layout_ = make_layout(shape, reduced);
     elements_ = c.input(0).num_elements();
     whole_ = layout_.inner.reduced && layout_.kept.empty() && layout_.reduced.empty();
-    one_each_ = !all_axes_ && !layout_.inner.reduced && layout_.reduced.empty();
+    one_each_ = code_.of_one_is_it && !all_axes_ && !layout_.inner.reduced && layout_.reduced.empty();
     return ok_status();
   }
 

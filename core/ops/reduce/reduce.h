@@ -11,7 +11,8 @@ namespace emplace {
 /// One reduction for one element type. An accumulator is at most BlockReduction::kMaxAccumulatorBytes of plain bytes.
 struct ReduceCode {
   size_t accumulator_bytes = 0;
-  double cost_ns = 0.1;  // of one element
+  double cost_ns = 0.1;      // of one element
+  bool of_one_is_it = true;  // what one element is reduced to
   /// The accumulator of n consecutive elements (n = 0: of the empty set).
   void (*partial)(const void* in, int64_t n, void* accumulator) = nullptr;
   /// into = into combined with `other`, which stands after it.

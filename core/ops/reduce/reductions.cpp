@@ -1,7 +1,9 @@
-// Sum, Mean, Prod, Max, Min, All, Any, L2Loss.
+// Sum, Mean, Prod, Max, Min, All, Any, L2Loss, EuclideanNorm.
 #include <algorithm>
+#include <cmath>
 
 #include "core/op/gradient_context.h"
+#include "core/ops/kit/with_real.h"
 #include "core/ops/reduce/reduce_code.h"
 
 namespace emplace {
@@ -127,6 +129,47 @@ struct HalfSumOfSquares : Sum {
   }
 };
 
+struct SumOfSquares : Sum {
+  template <class V>
+  EMPLACE_INLINE static V map(V x) {
+    if constexpr (kIsComplex<V>)
+      return V(x.real() * x.real() + x.imag() * x.imag());
+    else
+      return multiply(x, x);
+  }
+};
+
+/// The root of a sum of squares of the type itself, which wraps in integers. Of a negative number it is what x86 makes
+/// of NaN: the lowest integer of 32 or 64 bits, cut to those that there are.
+template <class T>
+T root_of(T sum) {
+  if constexpr (kIsComplex<T>) {
+    return T(std::sqrt(sum.real()));
+  } else if constexpr (std::is_integral_v<T>) {
+    if (sum < 0) return sizeof(T) < sizeof(int32_t) ? T(0) : std::numeric_limits<T>::min();
+    return static_cast<T>(std::sqrt(static_cast<double>(sum)));
+  } else if constexpr (kIsHalf<T>) {
+    return T(std::sqrt(static_cast<float>(sum)));
+  } else {
+    return std::sqrt(sum);
+  }
+}
+template <class T>
+const ReduceCode& euclidean_code(const ReduceCode& squares) {
+  static const ReduceCode kCode = [&squares] {
+    static const auto kSum = squares.finish;
+    ReduceCode code = squares;
+    code.of_one_is_it = false;
+    code.finish = [](const void* accumulators, int64_t count, int64_t n, void* out) {
+      kSum(accumulators, count, n, out);
+      T* root = static_cast<T*>(out);
+      *root = root_of(*root);
+    };
+    return code;
+  }();
+  return kCode;
+}
+
 // The empty set of a narrow type has that type's limits, not those of the compute type.
 template <class R, class S>
 const ReduceCode& with_own_limits(const ReduceCode& wide) {
@@ -149,6 +192,17 @@ Result<std::unique_ptr<Kernel>> sum_like(const KernelInit& init) {
   if (type == DType::kComplex64) return make_reduction(init, reduce_code_of<R, complex64>());
   if (type == DType::kComplex128) return make_reduction(init, reduce_code_of<R, complex128>());
   return make_reduction(init, *real_reduce_code<R>(type));
+}
+
+Result<std::unique_ptr<Kernel>> euclidean_norm(const KernelInit& init) {
+  const DType type = init.input_types[0];
+  if (type == DType::kComplex64)
+    return make_reduction(init, euclidean_code<complex64>(reduce_code_of<SumOfSquares, complex64>()));
+  if (type == DType::kComplex128)
+    return make_reduction(init, euclidean_code<complex128>(reduce_code_of<SumOfSquares, complex128>()));
+  return with_real(type, [&](auto zero) {
+    return make_reduction(init, euclidean_code<decltype(zero)>(*real_reduce_code<SumOfSquares>(type)));
+  });
 }
 
 template <class R>
@@ -275,6 +329,18 @@ Status extremum_gradient(GradientContext& g) {
   return g.status();
 }
 
+Status euclidean_norm_gradient(GradientContext& g) {
+  Value y = g.output(0), dy = g.grad(0);
+  if (!g.attrs().flag("keep_dims")) {
+    const Value kept = g.reduced_shape(g.shape_of(g.input(0)), g.input(1));
+    y = g.reshape(y, kept);
+    dy = g.reshape(dy, kept);
+  }
+  const Value scale = g.add("RealDiv", {y, dy}, {}, "truediv");
+  g.set(0, g.add("RealDiv", {g.input(0), scale}, {}, "truediv"));
+  return g.status();
+}
+
 // The product of all others, from products of those before and those behind, so that zeros do no harm. The reduced
 // dimensions go to the front and become one.
 Status prod_gradient(GradientContext& g) {
@@ -336,6 +402,11 @@ OpDef min_op() {
   return numeric("Min", "The smallest element over the axes; NaN if one is.")
       .cpu(kRealNumbers, extremum<Min>)
       .gradient(extremum_gradient);
+}
+OpDef euclidean_norm_op() {
+  return numeric("EuclideanNorm", "The root of the sum of the squares over the axes.")
+      .cpu(kNumbers, euclidean_norm)
+      .gradient(euclidean_norm_gradient);
 }
 OpDef all_op() {
   return reduction("All", "Are all elements over the axes true?")

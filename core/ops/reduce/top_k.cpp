@@ -1,4 +1,5 @@
-// TopKV2: the largest elements of each row and where they are.
+// TopKV2, ApproxTopK: the largest elements of each row and where they are. On CPUs and GPUs, TensorFlow's ApproxTopK is
+// exact.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -28,6 +29,18 @@ Status top_k_shape(ShapeContext& c) {
   }
   ASSIGN_OR_RETURN(Shape rows, subshape(in, 0, -1));
   Shape out = concat_shapes(rows, Shape{k});
+  c.set_output(0, out);
+  c.set_output(1, out);
+  return ok_status();
+}
+
+Status approx_top_k_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape in, c.with_rank_at_least(0, 1));
+  const int64_t k = c.attrs().integer("k"), last = dim_or_unknown(in, -1);
+  // Also of a size that is not known, as in TensorFlow.
+  if (last < k) return invalid_argument(cat("input must have last dimension >= k = ", k, " but is ", last));
+  ASSIGN_OR_RETURN(const Shape rows, subshape(in, 0, -1));
+  const Shape out = concat_shapes(rows, Shape{c.attrs().flag("aggregate_to_topk") ? k : -1});
   c.set_output(0, out);
   c.set_output(1, out);
   return ok_status();
@@ -106,13 +119,15 @@ void top_rows(const T* in, T* values, int64_t columns, int64_t k, bool sorted, i
   }
 }
 
-template <class T>
-Status top_k(KernelContext& c, bool sorted) {
-  const Tensor& in = c.input(0);
-  const Tensor& wanted = c.input(1);
-  if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
+Result<int64_t> wanted_count(const Tensor& wanted) {
   if (wanted.num_elements() != 1) return invalid_argument("k must be scalar, got shape " + wanted.shape().to_string());
-  int64_t k = wanted.dtype() == DType::kInt16 ? *wanted.data<int16_t>() : int_at(wanted, 0);
+  return wanted.dtype() == DType::kInt16 ? int64_t{*wanted.data<int16_t>()} : int_at(wanted, 0);
+}
+
+template <class T>
+Status top_k(KernelContext& c, int64_t k, bool sorted) {
+  const Tensor& in = c.input(0);
+  if (in.shape().rank() < 1) return invalid_argument("input must be >= 1-D, got shape []");
   int64_t columns = in.shape().dim_from_end(1);
   if (k < 0) return invalid_argument(cat("Need k >= 0, got ", k));
   if (columns < k) return invalid_argument(cat("input must have at least k columns. Had ", columns, ", needed ", k));
@@ -145,10 +160,23 @@ template <class T>
 class TopK final : public Kernel {
  public:
   explicit TopK(const KernelInit& init) : sorted_(init.attrs.flag("sorted")) {}
-  Status run(KernelContext& c) override { return top_k<T>(c, sorted_); }
+  Status run(KernelContext& c) override {
+    ASSIGN_OR_RETURN(const int64_t k, wanted_count(c.input(1)));
+    return top_k<T>(c, k, sorted_);
+  }
 
  private:
   bool sorted_;
+};
+
+template <class T>
+class ApproxTopK final : public Kernel {
+ public:
+  explicit ApproxTopK(const KernelInit& init) : k_(init.attrs.integer("k")) {}
+  Status run(KernelContext& c) override { return top_k<T>(c, k_, true); }
+
+ private:
+  int64_t k_;
 };
 
 // Row r of the indices names elements r * row_size + index of the flat input.
@@ -172,8 +200,46 @@ Status top_k_gradient(GradientContext& g) {
   return g.status();
 }
 
+// Of output element (i, j, ...), the place in the input: its own along all dimensions but the last.
+Status approx_top_k_gradient(GradientContext& g) {
+  const Shape &out = g.shape(g.output(1)), &in = g.shape(g.input(0));
+  if (!out.fully_known() || !in.fully_known()) {
+    return unimplemented(cat("the gradient of ApproxTopK of shape ", in.to_string(),
+                             ": TensorFlow has it for shapes that are known before the run"));
+  }
+  std::vector<int64_t> lifted(out.dims().begin(), out.dims().end());
+  lifted.push_back(1);
+  std::vector<Value> places;
+  for (int d = 0; d + 1 < out.rank(); ++d) {
+    std::vector<int64_t> along(lifted.size(), 1);
+    along[static_cast<size_t>(d)] = out.dim(d);
+    const Value numbers =
+        g.range(g.index(0, "range/start"), g.index(out.dim(d), "range/limit"), g.index(1, "range/delta"));
+    places.push_back(g.add("BroadcastTo", {g.reshape(numbers, along), g.ints(lifted, "BroadcastTo/shape")}));
+  }
+  places.push_back(g.reshape(g.output(1), lifted));
+  if (places.size() > 1) {
+    places.push_back(g.index(out.rank(), "concat/axis"));
+    places = {g.add("ConcatV2", places, {}, "concat")};
+  }
+  const int64_t n = out.num_elements();
+  const Value rows = g.reshape(places[0], std::vector<int64_t>{n, out.rank()});
+  const Value arrived = g.reshape(g.grad(0), std::vector<int64_t>{n});
+  g.set(0, g.add("ScatterNd", {rows, arrived, g.ints({in.dims().begin(), in.dims().end()}, "ScatterNd/shape")}));
+  return g.status();
+}
+
 }  // namespace
 
+OpDef approx_top_k_op() {
+  return OpDef("ApproxTopK")
+      .doc("The k largest elements of each row, largest first, and their indices; of equal elements the first.")
+      .shape(approx_top_k_shape)
+      .cpu<float>(make<ApproxTopK<float>>)
+      .cpu<half>(make<ApproxTopK<half>>)
+      .cpu<bfloat16>(make<ApproxTopK<bfloat16>>)
+      .gradient(approx_top_k_gradient);
+}
 OpDef top_k_v2_op() {
   return OpDef("TopKV2")
       .doc("The k largest elements of each row, largest first, and their indices; of equal elements the first.")
