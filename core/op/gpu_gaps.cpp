@@ -132,6 +132,11 @@ constexpr GpuGap kGaps[] = {
     {"FakeQuantWithMinMaxVarsGradient", DType::kInvalid, kQuantised},
     {"FakeQuantWithMinMaxVarsPerChannel", DType::kInvalid, kQuantised},
     {"FakeQuantWithMinMaxVarsPerChannelGradient", DType::kInvalid, kQuantised},
+    {"QuantizeAndDequantize", DType::kInvalid, kQuantised},
+    {"QuantizeAndDequantizeV2", DType::kInvalid, kQuantised},
+    {"QuantizeAndDequantizeV3", DType::kInvalid, kQuantised},
+    {"QuantizeAndDequantizeV4", DType::kInvalid, kQuantised},
+    {"QuantizeAndDequantizeV4Grad", DType::kInvalid, kQuantised},
     {"StatelessRandomGammaV2", DType::kInvalid, kTrials},
     {"StatelessRandomGammaV3", DType::kInvalid, kTrials},
 };

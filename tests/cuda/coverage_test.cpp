@@ -220,6 +220,7 @@ const OnCpuAlone kOnCpuAlone[] = {
      {"ListDiff", "NonMaxSuppression", "NonMaxSuppressionV5", "RandomShuffle", "StatelessShuffle", "UniqueV2",
       "UniqueWithCountsV2", "UnravelIndex"}},
     {"rows that TensorFlow ranks on the CPU", {"InTopK", "NthElement"}},
+    {"integers that stand for a range", {"Dequantize", "QuantizeV2"}},
     {"slots of rows that TensorFlow optimizes on the CPU",
      {"ResourceSparseApplyCenteredRMSProp", "ResourceSparseApplyMomentum", "ResourceSparseApplyRMSProp",
       "SparseApplyCenteredRMSProp", "SparseApplyMomentum", "SparseApplyRMSProp"}},
