@@ -1,4 +1,5 @@
-// NonMaxSuppression and its versions 2 to 5: of boxes that overlap, the one with the best score.
+// NonMaxSuppression, its versions 2 to 5 and NonMaxSuppressionWithOverlaps: of boxes that overlap, the one with the
+// best score.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -41,12 +42,11 @@ struct Chosen {
 };
 
 /// The candidate's score goes down by what it overlaps of what was chosen since it was compared. False: it is out.
+/// `overlap_of` tells of two boxes, by their numbers.
 template <class T>
-bool compare(Candidate& candidate, const Chosen& chosen, const ScratchVector<ImageBox>& boxes,
-             const Suppression<T>& how) {
+bool compare(Candidate& candidate, const Chosen& chosen, const auto& overlap_of, const Suppression<T>& how) {
   for (auto i = static_cast<int32_t>(chosen.boxes.size()) - 1; i >= candidate.compared; --i) {
-    const ImageBox& other = boxes[static_cast<size_t>(chosen.boxes[static_cast<size_t>(i)])];
-    const float similarity = rounded<T>(overlap(boxes[static_cast<size_t>(candidate.box)], other));
+    const float similarity = rounded<T>(overlap_of(candidate.box, chosen.boxes[static_cast<size_t>(i)]));
     candidate.score = rounded<T>(candidate.score * how.weight(similarity));
     if (!how.soft() && similarity > how.overlap_limit) return false;
     if (candidate.score <= how.score_limit) break;
@@ -56,12 +56,9 @@ bool compare(Candidate& candidate, const Chosen& chosen, const ScratchVector<Ima
 }
 
 template <class T>
-Chosen choose_boxes(const T* corners, const T* scores, int64_t count, const Suppression<T>& how) {
-  ScratchVector<ImageBox> boxes;
-  boxes.reserve(static_cast<size_t>(count));
+Chosen choose(const T* scores, int64_t count, const Suppression<T>& how, const auto& overlap_of) {
   std::priority_queue<Candidate, ScratchVector<Candidate>> candidates;
   for (int64_t i = 0; i < count; ++i) {
-    boxes.push_back(ImageBox::at(corners + 4 * i));
     const auto score = static_cast<float>(scores[i]);
     if (score > how.score_limit) candidates.push({static_cast<int32_t>(i), score, 0});
   }
@@ -70,7 +67,7 @@ Chosen choose_boxes(const T* corners, const T* scores, int64_t count, const Supp
     Candidate next = candidates.top();
     candidates.pop();
     const float before = next.score;
-    if (!compare(next, chosen, boxes, how)) continue;
+    if (!compare(next, chosen, overlap_of, how)) continue;
     if (next.score == before) {
       chosen.boxes.push_back(next.box);
       chosen.scores.push_back(next.score);
@@ -79,6 +76,16 @@ Chosen choose_boxes(const T* corners, const T* scores, int64_t count, const Supp
     }
   }
   return chosen;
+}
+
+template <class T>
+Chosen choose_boxes(const T* corners, const T* scores, int64_t count, const Suppression<T>& how) {
+  ScratchVector<ImageBox> boxes;
+  boxes.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) boxes.push_back(ImageBox::at(corners + 4 * i));
+  return choose(scores, count, how, [&](int32_t a, int32_t b) {
+    return overlap(boxes[static_cast<size_t>(a)], boxes[static_cast<size_t>(b)]);
+  });
 }
 
 template <class T>
@@ -114,6 +121,38 @@ class NonMaxSuppression final : public Kernel {
   float overlap_limit_ = 0.5f;
   bool pads_ = false;
 };
+
+Status suppress_by_overlaps(KernelContext& c) {
+  const Shape &overlaps = c.input(0).shape(), &scores = c.input(1).shape();
+  constexpr std::string_view kNames[] = {"max_output_size", "overlap_threshold", "score_threshold"};
+  for (int i = 2; i < 5; ++i) RETURN_IF_ERROR(scalar_limit(c, i, kNames[i - 2]));
+  if (overlaps.rank() != 2 || overlaps.dim(0) != overlaps.dim(1))
+    return invalid_argument(cat("overlaps must be square, got shape ", overlaps.to_string()));
+  if (scores.rank() != 1 || scores.dim(0) != overlaps.dim(0)) {
+    return invalid_argument(cat("scores has incompatible shape ", scores.to_string(), ", wanted is one for each of ",
+                                overlaps.dim(0), " boxes"));
+  }
+  const int64_t count = overlaps.dim(0);
+  if (count > INT32_MAX) return unimplemented(cat("non-maximum suppression of ", count, " boxes"));
+  const Suppression<float> how{{*c.in<float>(3), *c.in<float>(4), 0, *c.in<int32_t>(2)}};
+  if (how.most < 0) return invalid_argument(cat("output size must be non-negative, got ", how.most));
+  const float* of_pairs = c.in<float>(0);
+  const Chosen chosen =
+      choose(c.in<float>(1), count, how, [&](int32_t a, int32_t b) { return of_pairs[a * count + b]; });
+  RETURN_IF_ERROR(ensure_output(c, 0, Shape{static_cast<int64_t>(chosen.boxes.size())}));
+  std::copy(chosen.boxes.begin(), chosen.boxes.end(), c.out<int32_t>(0));
+  return ok_status();
+}
+
+Status overlaps_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape overlaps, c.with_rank(0, 2));
+  ASSIGN_OR_RETURN(const Shape scores, c.with_rank(1, 1));
+  for (int i = 2; i < c.num_inputs(); ++i) RETURN_IF_ERROR(c.with_rank(i, 0).take_status());
+  RETURN_IF_ERROR(ShapeContext::merge_dim(overlaps.dim(0), scores.dim(0)).take_status());
+  RETURN_IF_ERROR(ShapeContext::merge_dim(overlaps.dim(0), overlaps.dim(1)).take_status());
+  c.set_output(0, Shape{-1});
+  return ok_status();
+}
 
 Status suppression_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Shape boxes, c.with_rank(0, 2));
@@ -163,6 +202,13 @@ OpDef non_max_suppression_v5_op() {
   return suppression("NonMaxSuppressionV5",
                      "NonMaxSuppressionV4, and the scores; overlaps may lower a score instead (soft suppression).")
       .value_inputs({2});
+}
+OpDef non_max_suppression_with_overlaps_op() {
+  return OpDef("NonMaxSuppressionWithOverlaps")
+      .doc("NonMaxSuppressionV3 of boxes of which only the overlaps are known.")
+      .shape(overlaps_shape)
+      .cpu(stateless<suppress_by_overlaps>)
+      .not_differentiable();
 }
 
 }  // namespace emplace
