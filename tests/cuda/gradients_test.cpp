@@ -59,6 +59,21 @@ TEST_CASE("pooling and its gradients: every type, windows that overlap and that 
   }
 }
 
+TEST_CASE("dilation and its gradients: cells and taps that are chosen often, and windows that reach out") {
+  for (bool same : {false, true}) {
+    const AttrList attrs{
+        {"strides", list({1, 2, 1, 1})}, {"rates", list({1, 1, 2, 1})}, {"padding", text(same ? "SAME" : "VALID")}};
+    for (DType t : types_of("Dilation2D")) {
+      const Tensor image = uniform(t, Shape{2, 17, 19, 5}, -2, 2), filter = uniform(t, Shape{3, 2, 5}, -2, 2);
+      const Tensor gradient = uniform(t, same ? Shape{2, 9, 19, 5} : Shape{2, 8, 17, 5}, 0.5, 2, 2);
+      INFO(dtype_name(t) << (same ? " SAME" : " VALID"));
+      CHECK(check({"Dilation2D", {image, filter}, attrs}) == "");
+      CHECK(check({"Dilation2DBackpropInput", {image, filter, gradient}, attrs}, is_narrow(t) ? 2 : 8) == "");
+      CHECK(check_by_largest({"Dilation2DBackpropFilter", {image, filter, gradient}, attrs}, 32) == "");
+    }
+  }
+}
+
 TEST_CASE("the first of equally large cells has the gradient") {
   const AttrList attrs{{"ksize", list({1, 2, 2, 1})},
                        {"strides", list({1, 1, 1, 1})},
