@@ -213,7 +213,7 @@ const OnCpuAlone kOnCpuAlone[] = {
       "StatelessRandomBinomial", "StatelessRandomPoisson", "ThreadUnsafeUnigramCandidateSampler",
       "UniformCandidateSampler"}},
     {"sound, as recorded",
-     {"AudioSpectrogram", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "DecodeWav", "EncodeWav", "Mfcc"}},
+     {"AudioSpectrogram", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "DecodeWav", "EncodeWav", "Mfcc"}},
     {"triangles of a few diagonals, least squares, functions of matrices",
      {"BandedTriangularSolve", "MatrixLogarithm", "MatrixSolveLs", "MatrixSquareRoot"}},
     {"one element decides about the next",
