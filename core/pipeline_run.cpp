@@ -16,6 +16,7 @@
 #include "core/steps_in_flight.h"
 #include "core/train/bundle_checkpoint.h"
 #include "core/train/checkpoint.h"
+#include "core/train/checkpoint_tables.h"
 
 namespace emplace {
 namespace {
@@ -63,8 +64,8 @@ PoolParallel threads_of(const RunOptions& o) {
   return parallel;
 }
 
-/// --restore: the variables of a checkpoint, which may hold more than this graph has, and may lack those that the step
-/// does not touch (counts of a metric, which TensorFlow does not save).
+/// --restore: the variables and tables of a checkpoint, which may hold more than this graph has, and may lack those
+/// that the step does not touch (counts of a metric, which TensorFlow does not save).
 Status restore(const StageContext& c, const Planned& planned, const RunRequest& request) {
   PoolParallel parallel = threads_of(c.options.run);
   Result<Checkpoint> checkpoint =
@@ -75,7 +76,12 @@ Status restore(const StageContext& c, const Planned& planned, const RunRequest& 
   }
   const Graph& g = planned.file->graph;
   const std::vector<char> needed = needed_nodes(g, request);
-  return apply_checkpoint(*checkpoint, g, *planned.session, {}, Fit::kCovers, &needed).with_context("--restore");
+  RETURN_IF_ERROR(
+      apply_checkpoint(*checkpoint, g, *planned.session, {}, Fit::kCovers, &needed).with_context("--restore"));
+  Result<std::string> warning = apply_tables(checkpoint->variables, g, *planned.session, needed);
+  if (!warning.ok()) return warning.status().with_context("--restore");
+  if (!warning->empty()) c.log.warning(*warning);
+  return ok_status();
 }
 
 Status timed_out_after(int64_t steps) {

@@ -18,6 +18,15 @@ class StepWatch final : public TrainListener {
   RunWatch& watch_;
 };
 
+std::vector<char> needed_to_train(const Graph& g, const Trainable& trainable) {
+  RunRequest all = trainable.request;
+  for (const TrainGraph::TowerStep& tower : trainable.graph.towers) {
+    all.targets.push_back(tower.update);
+    all.targets.push_back(tower.loss.node);
+  }
+  return needed_nodes(g, all);
+}
+
 TrainSetup train_setup(const StageContext& c, const Planned& planned, Trainable& trainable,
                        const TrainingOptions& options) {
   TrainSetup setup;
@@ -28,6 +37,7 @@ TrainSetup train_setup(const StageContext& c, const Planned& planned, Trainable&
     return restore_model(c, planned, trainable.request, Steps::kOfTraining);
   };
   setup.init = trainable.request.init;
+  setup.needed = needed_to_train(planned.file->graph, trainable);
   setup.train = trainable.train.get();
   setup.test = trainable.test.get();
   for (const Fetch& fetch : trainable.fetches) setup.fetches.push_back(fetch.tensor);

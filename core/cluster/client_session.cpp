@@ -219,12 +219,22 @@ Status ClientSession::send(const char* name, const Request& request) {
 }
 
 Result<Tensor> ClientSession::variable(NodeId node) {
-  RETURN_IF_ERROR(ask(method::kVariable, message::VariableCall{id_, node, false, {}}));
+  RETURN_IF_ERROR(ask(method::kVariable, message::VariableCall{id_, node, false, {}, {}}));
   return reply_.outputs.empty() ? Tensor() : reply_.outputs.front();
 }
 
 Status ClientSession::set_variable(NodeId node, const Tensor& value) {
-  return ask(method::kVariable, message::VariableCall{id_, node, true, value});
+  return ask(method::kVariable, message::VariableCall{id_, node, true, value, {}});
+}
+
+Result<std::optional<TableContents>> ClientSession::table(NodeId node) {
+  RETURN_IF_ERROR(ask(method::kVariable, message::VariableCall{id_, node, false, {}, {}}));
+  if (reply_.outputs.size() != 2) return std::optional<TableContents>();
+  return std::optional(TableContents{reply_.outputs[0], reply_.outputs[1]});
+}
+
+Status ClientSession::set_table(NodeId node, const TableContents& contents) {
+  return ask(method::kVariable, message::VariableCall{id_, node, true, contents.keys, contents.values});
 }
 
 std::vector<std::pair<NodeId, uint64_t>> ClientSession::random_counters() const {

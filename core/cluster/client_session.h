@@ -42,6 +42,8 @@ class ClientSession final : public Session {
   Result<Tensor> variable(NodeId node) override;
   Status set_variable(NodeId node, const Tensor& value) override;
   Status share_variable(NodeId node, const Tensor& value) override { return set_variable(node, value); }
+  Result<std::optional<TableContents>> table(NodeId node) override;
+  Status set_table(NodeId node, const TableContents& contents) override;
   std::vector<std::pair<NodeId, uint64_t>> random_counters() const override;
   void set_random_counter(NodeId node, uint64_t blocks) override;
 

@@ -86,6 +86,10 @@ class LocalCluster final : public Session {
   Result<Tensor> variable(NodeId node) override { return owner(node).variable(node); }
   Status set_variable(NodeId node, const Tensor& value) override { return owner(node).set_variable(node, value); }
   Status share_variable(NodeId node, const Tensor& value) override { return owner(node).share_variable(node, value); }
+  Result<std::optional<TableContents>> table(NodeId node) override { return owner(node).table(node); }
+  Status set_table(NodeId node, const TableContents& contents) override {
+    return owner(node).set_table(node, contents);
+  }
 
   std::vector<std::pair<NodeId, uint64_t>> random_counters() const override {
     std::vector<std::pair<NodeId, uint64_t>> all;

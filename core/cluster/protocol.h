@@ -294,16 +294,17 @@ struct LossMessage {
   }
 };
 
-/// Reads a variable, or writes one.
+/// Reads a variable, or writes one; or the keys and values of a table, which answer nothing where it holds none.
 struct VariableCall {
   uint64_t session = 0;
   uint32_t node = 0;
   bool writes = false;
-  Tensor value;
+  Tensor value;         // or keys
+  Tensor table_values;  // of a table only
 
   template <class F>
   void fields(F& field) {
-    field(1, session), field(2, node), field(3, writes), field(4, value);
+    field(1, session), field(2, node), field(3, writes), field(4, value), field(5, table_values);
   }
 };
 

@@ -70,14 +70,27 @@ Result<const std::vector<Tensor>*> feeds_of(const PlannedFeeds& all, const messa
 /// InvalidArgument: there is no such variable on this task, or it does not take the value.
 Status check_variable(const TaskSession& session, const Graph& g, const message::VariableCall& call) {
   if (!session.has_node(call.node)) return invalid_argument(cat("no node ", call.node));
-  if (!g.traits(call.node).variable || !session.on_this_task(call.node))
-    return invalid_argument(cat("'", g.name(call.node), "' is not a variable of this task"));
+  if (!session.on_this_task(call.node) || !(g.traits(call.node).variable || names_table(g.attrs(call.node))))
+    return invalid_argument(cat("'", g.name(call.node), "' is no variable or table of this task"));
   if (!call.writes) return ok_status();
   const Attrs attrs = g.attrs(call.node);
+  if (!g.traits(call.node).variable)
+    return call.value.valid() && call.table_values.valid() ? ok_status() : invalid_argument("a table without contents");
   const Tensor& value = call.value;
   if (value.valid() && value.dtype() == attrs.type("dtype") && attrs.shape("shape").compatible_with(value.shape()))
     return ok_status();
   return invalid_argument(cat("'", g.name(call.node), "' takes another type or shape"));
+}
+
+Result<std::vector<Tensor>> read_variable(Session& session, NodeId node) {
+  ASSIGN_OR_RETURN(Tensor value, session.variable(node));
+  return std::vector{std::move(value)};
+}
+
+Result<std::vector<Tensor>> read_table(Session& session, NodeId node) {
+  ASSIGN_OR_RETURN(std::optional<TableContents> contents, session.table(node));
+  if (!contents) return std::vector<Tensor>();
+  return std::vector{std::move(contents->keys), std::move(contents->values)};
 }
 
 }  // namespace
@@ -263,10 +276,14 @@ Status TaskSession::plan_callable(const message::PlanCall& call) {
 SessionReply TaskSession::variable(const message::VariableCall& call) {
   std::lock_guard lock(running_);
   if (const Status status = check_variable(*this, file_->graph, call); !status.ok()) return reply(status);
-  if (call.writes) return reply(session_->set_variable(call.node, call.value));
-  Result<Tensor> value = session_->variable(call.node);
-  SessionReply made = reply(value.status());
-  if (value.ok()) made.outputs.push_back(value.take());
+  const bool is_table = !file_->graph.traits(call.node).variable;
+  if (call.writes)
+    return reply(is_table ? session_->set_table(call.node, {call.value, call.table_values})
+                          : session_->set_variable(call.node, call.value));
+  Result<std::vector<Tensor>> values =
+      is_table ? read_table(*session_, call.node) : read_variable(*session_, call.node);
+  SessionReply made = reply(values.status());
+  if (values.ok()) made.outputs = values.take();
   return made;
 }
 

@@ -97,6 +97,8 @@ class SessionImpl final : public Session {
   Result<Tensor> variable(NodeId node) override { return variables_.read(node); }
   Status set_variable(NodeId node, const Tensor& value) override { return variables_.set(node, value); }
   Status share_variable(NodeId node, const Tensor& value) override { return variables_.share(node, value); }
+  Result<std::optional<TableContents>> table(NodeId node) override { return variables_.read_table(node); }
+  Status set_table(NodeId node, const TableContents& contents) override { return variables_.set_table(node, contents); }
 
   std::vector<std::pair<NodeId, uint64_t>> random_counters() const override { return runtime_.random.drawn(); }
   void set_random_counter(NodeId node, uint64_t blocks) override { runtime_.random.of(node) = blocks; }

@@ -10,6 +10,7 @@
 
 #include "core/device/device.h"
 #include "core/graph/graph_file.h"
+#include "core/op/session_table.h"
 #include "core/partition/step_request.h"
 #include "core/place/placement.h"
 #include "core/run/device_memory.h"
@@ -79,6 +80,12 @@ class Session {
   /// whose memory is never written and lives as long as the session. Its elements may lie at any address if the steps
   /// only take rows of it, or all by ops that reads_loose() names.
   virtual Status share_variable(NodeId node, const Tensor& value) = 0;
+  /// What the table of a node (names_table()) holds; nothing while no step has made it, and of one that steps do not
+  /// change.
+  virtual Result<std::optional<TableContents>> table(NodeId node) = 0;
+  /// FailedPrecondition: run_nodes() or a step has to run the node first. InvalidArgument: the table does not take
+  /// them.
+  virtual Status set_table(NodeId node, const TableContents& contents) = 0;
   /// How far the nodes that draw random numbers have come: what a run needs to go on as if never stopped.
   virtual std::vector<std::pair<NodeId, uint64_t>> random_counters() const = 0;
   virtual void set_random_counter(NodeId node, uint64_t blocks) = 0;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/base/cat.h"
 #include "core/run/exchange.h"
 #include "core/run/gpu_kernels.h"
 #include "core/tensor/mapped_buffer.h"
@@ -64,6 +65,22 @@ Status SessionVariables::share(NodeId node, const Tensor& value) {
   return ok_status();
 }
 
+Result<std::optional<TableContents>> SessionVariables::read_table(NodeId node) {
+  Variable& keeper = keeper_of(node);
+  std::lock_guard lock(keeper.mutex);
+  SessionTable* table = kept_table(keeper);
+  if (!table) return std::optional<TableContents>();
+  return table->contents();
+}
+
+Status SessionVariables::set_table(NodeId node, const TableContents& contents) {
+  Variable& keeper = keeper_of(node);
+  std::lock_guard lock(keeper.mutex);
+  SessionTable* table = kept_table(keeper);
+  if (!table) return failed_precondition(cat("table '", keeper.name, "' is not made yet"));
+  return table->set_contents(contents);
+}
+
 std::span<const DeviceId> SessionVariables::gpus_of(const DeviceId& device) const {
   return {&device, devices_.at(device).kind == DeviceKind::kCuda ? size_t{1} : 0};
 }
@@ -74,6 +91,10 @@ Variable& SessionVariables::state_of(NodeId node) const {
   return runtime_.variables[device_of(node)]->find_or_create(
       attrs.text("container"), shared.empty() ? std::string(file_.graph.name(node)) : shared, attrs.type("dtype"),
       attrs.shape("shape"));
+}
+
+Variable& SessionVariables::keeper_of(NodeId node) const {
+  return table_keeper(*runtime_.variables[device_of(node)], file_.graph.attrs(node), file_.graph.name(node));
 }
 
 }  // namespace emplace

@@ -1,11 +1,13 @@
-/// SessionVariables: the values of a session's variables, read and set from outside of its steps.
+/// SessionVariables: the values of a session's variables and tables, read and set from outside of its steps.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/device/device.h"
 #include "core/graph/graph_file.h"
+#include "core/op/session_table.h"
 #include "core/place/placement.h"
 #include "core/run/runtime.h"
 #include "core/run/thread_pool.h"
@@ -32,10 +34,13 @@ class SessionVariables {
   Result<Tensor> read(NodeId node);
   Status set(NodeId node, const Tensor& value);
   Status share(NodeId node, const Tensor& value);
+  Result<std::optional<TableContents>> read_table(NodeId node);
+  Status set_table(NodeId node, const TableContents& contents);
 
  private:
   DeviceId device_of(NodeId node) const;
   Variable& state_of(NodeId node) const;
+  Variable& keeper_of(NodeId node) const;
   /// The device as a list of GPUs whose turn is to be taken: empty unless it is one.
   std::span<const DeviceId> gpus_of(const DeviceId& device) const;
 

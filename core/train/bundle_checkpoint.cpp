@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/base/cat.h"
 #include "core/formats/checkpoint/bundle.h"
 #include "core/formats/checkpoint/saver.h"
 #include "core/tensor/mapped_buffer.h"
+#include "core/train/checkpoint_tables.h"
 
 namespace emplace {
 namespace {
@@ -36,8 +38,19 @@ Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const Gra
   ASSIGN_OR_RETURN(std::optional<TensorBundle> bundle, TensorBundle::find(name));
   if (!bundle) return std::optional<Checkpoint>();
   Checkpoint checkpoint;
-  const auto saver = file ? saver_of(*file) : std::map<std::string, SavedTensor, std::less<>>();
-  const auto is_wanted = [&](std::string_view variable) { return !wanted || wanted->find(variable) != kNoNode; };
+  auto saver = file ? saver_of(*file) : std::map<std::string, SavedTensor, std::less<>>();
+  for (const SavedTable& table : file ? saved_tables(*file) : std::vector<SavedTable>()) {
+    const TableNames names(table.node);
+    saver.emplace(names.keys, table.keys), saver.emplace(names.values, table.values);
+  }
+  std::set<std::string, std::less<>> tables;
+  for (NodeId id : wanted ? table_nodes(*wanted) : std::vector<NodeId>()) {
+    TableNames names(wanted->name(id));
+    tables.insert({std::move(names.keys), std::move(names.values)});
+  }
+  const auto is_wanted = [&](std::string_view key) {
+    return !wanted || wanted->find(key) != kNoNode || tables.contains(key);
+  };
   for (const auto& [key, entry] : bundle->entries()) {
     if (key == kObjects || saver.contains(key) || !is_wanted(key)) continue;
     ASSIGN_OR_RETURN(Tensor value, bundle->lend(key, {}, parallel));

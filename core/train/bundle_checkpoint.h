@@ -14,8 +14,9 @@ namespace emplace {
 
 /// The variables of the bundle that `name` names (PREFIX, PREFIX.index, a folder with a file `checkpoint`), by their
 /// keys. `file` may be null; else those of its variables that its own saver restores by another key, or from a part of
-/// a tensor, are there by their names, too. `wanted` may be null; else only variables of that graph are read. Nothing
-/// if there is no bundle of that name; an error if it is damaged. The threads of `parallel` look at checksums.
+/// a tensor, are there by their names, too, and so are its tables'. `wanted` may be null; else only what belongs to
+/// that graph is read. Nothing if there is no bundle of that name; an error if it is damaged. The threads of `parallel`
+/// look at checksums.
 Result<std::optional<Checkpoint>> load_bundle(const std::string& name, const GraphFile* file, const Graph* wanted,
                                               Parallel& parallel);
 

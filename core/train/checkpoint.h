@@ -1,6 +1,6 @@
 /// Checkpoint: all that a training run needs to go on as if it had never stopped; as a pair of files:
-/// step-00000120.npz (variables and slots by name) and step-00000120.json (the rest), which is written last: a
-/// checkpoint exists from the moment that its .json does.
+/// step-00000120.npz (variables, slots and what tables hold, by name) and step-00000120.json (the rest), which is
+/// written last: a checkpoint exists from the moment that its .json does.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct Checkpoint {
   std::string graph_sha256;
   std::string data;        // data_fingerprint(); empty: none, or from before there was one
   int64_t run_number = 1;  // in its folder: a run that replaces others has a higher one
-  std::vector<std::pair<std::string, Tensor>> variables;
+  std::vector<std::pair<std::string, Tensor>> variables;  // and keys and values of tables: checkpoint_tables.h
 };
 
-/// Every initialised variable of the session but `copies` (pairs of copy and original), in graph order.
+/// Every initialised variable of the session but `copies` (pairs of copy and original), in graph order; then tables.
 Result<std::vector<std::pair<std::string, Tensor>>> read_variables(
     const Graph& graph, Session& session, const std::vector<std::pair<NodeId, NodeId>>& copies);
 
@@ -37,9 +37,9 @@ enum class Fit {
   kCovers,  // every variable of the graph; the checkpoint may hold more (optimizer slots)
 };
 
-/// Sets the session's variables (copies with their originals) and its random streams. InvalidArgument lists the
-/// variables that are missing, left over, of another shape or type; then nothing was set. `needed`: by node, those that
-/// must not be missing; null: all.
+/// Sets the session's variables (copies with their originals) and its random streams, but not its tables.
+/// InvalidArgument lists the variables that are missing, left over, of another shape or type; then nothing was set.
+/// `needed`: by node, those that must not be missing; null: all.
 Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& graph, Session& session,
                         const std::vector<std::pair<NodeId, NodeId>>& copies, Fit fit,
                         const std::vector<char>* needed = nullptr);

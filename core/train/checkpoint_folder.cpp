@@ -14,6 +14,7 @@
 #include "core/graph/source.h"
 #include "core/tensor/npy.h"
 #include "core/train/checkpoint_files.h"
+#include "core/train/checkpoint_tables.h"
 
 namespace emplace {
 namespace {
@@ -174,8 +175,27 @@ Result<std::string> CheckpointFolder::save_bundle(const Checkpoint& checkpoint) 
   return index;
 }
 
+namespace {
+
+/// NumPy's arrays of texts fill up with zero bytes.
+Status check_texts_for_arrays(const NamedValues& values) {
+  for (const auto& [name, value] : values) {
+    if (value.dtype() != DType::kString) continue;
+    for (const std::string& text : value.flat<std::string>()) {
+      if (!text.ends_with('\0')) continue;
+      return invalid_argument(cat("'", printable(name),
+                                  "' holds a text that ends with a zero byte, which an .npz does ",
+                                  "not keep: give --checkpoint-format bundle"));
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
+
 /// Both files are whole and on the disk before the first of them gets its name.
 Result<std::string> CheckpointFolder::save_arrays(const Checkpoint& checkpoint) {
+  RETURN_IF_ERROR(check_texts_for_arrays(checkpoint.variables));
   const std::string npz = file(checkpoint.step, ".npz"), json = file(checkpoint.step, ".json");
   ASSIGN_OR_RETURN(OutputFile arrays, OutputFile::open(npz));
   VariablesFile variables;

@@ -4,6 +4,7 @@
 #include "core/base/cat.h"
 #include "core/tensor/mapped_buffer.h"
 #include "core/train/checkpoint.h"
+#include "core/train/checkpoint_tables.h"
 
 namespace emplace {
 namespace {
@@ -46,6 +47,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_variables(
     ASSIGN_OR_RETURN(Tensor value, session.variable(id));
     if (value.valid()) out.emplace_back(g.name(id), std::move(value));
   }
+  RETURN_IF_ERROR(read_tables(g, session, out));
   return out;
 }
 
@@ -73,6 +75,10 @@ Status apply_checkpoint(const Checkpoint& checkpoint, const Graph& g, Session& s
     }
     found.emplace_back(id, &value);
     saved.erase(it);
+  }
+  for (NodeId id : table_nodes(g)) {
+    const TableNames names(g.name(id));
+    saved.erase(names.keys), saved.erase(names.values);
   }
   for (const auto& [name, value] : saved) {
     if (fit == Fit::kExact) misfits.add("not in the graph", cat(name, " ", type_text(value->dtype(), value->shape())));

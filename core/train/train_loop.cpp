@@ -12,6 +12,7 @@
 #include "core/base/stop.h"
 #include "core/run/watchers.h"
 #include "core/tensor/element.h"
+#include "core/train/checkpoint_tables.h"
 #include "core/train/replica_check.h"
 #include "core/train/tower_loops.h"
 
@@ -89,6 +90,7 @@ SampleOrder TrainLoop::train_order() const {
 }
 
 Status TrainLoop::prepare(Session& session) {
+  if (setup_.folder) RETURN_IF_ERROR(check_table_names(file_.graph));
   StepRequest step;
   step.fetches = {graph_.loss};
   step.fetches.insert(step.fetches.end(), graph_.batch_metrics.begin(), graph_.batch_metrics.end());
@@ -152,6 +154,9 @@ Status TrainLoop::run(Session& session, TrainResult& result) {
   if (!setup_.init.empty()) RETURN_IF_ERROR(session.run_nodes(setup_.init));
   if (setup_.restored) {
     RETURN_IF_ERROR(apply_checkpoint(*setup_.restored, file_.graph, session, graph_.copies, Fit::kExact));
+    ASSIGN_OR_RETURN(const std::string warning,
+                     apply_tables(setup_.restored->variables, file_.graph, session, setup_.needed));
+    if (!warning.empty()) listener_.warning(warning);
     p.step = p.saved_step = setup_.restored->step;
     p.position = setup_.restored->position;
   }

@@ -85,6 +85,7 @@ struct TrainSetup {
   int64_t save_every_steps = 0;          // 0: not by steps
   double save_every_s = 0;               // 0: not by time
   const Checkpoint* restored = nullptr;  // null: from the beginning
+  std::vector<char> needed;              // by node: does a step need it? Of what `restored` holds for tables
   bool keeps_state = false;              // after each step, to go on from with other tasks; not with ps-async
   /// Between steps: has a task that was lost come back? Then the run ends, blamed on the peer, with the
   /// state to go on from. May be empty.

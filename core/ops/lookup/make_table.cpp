@@ -1,7 +1,8 @@
 // HashTable, HashTableV2, MutableHashTableV2: make a table, or find the one of that name, and hand out its handle.
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
-#include "core/ops/lookup/table.h"
+#include "core/op/session_table.h"
+#include "core/ops/lookup/table_ops.h"
 
 namespace emplace {
 namespace {
@@ -9,44 +10,60 @@ namespace {
 constexpr DTypeSet kKeys{DType::kString, DType::kInt64, DType::kInt32};
 
 /// The handle of the table as a value that a variable can hold; owns the table.
-std::pair<Tensor, Table*> new_table() {
-  class Owner final : public Buffer {
-   public:
-    Owner() : Buffer(nullptr, 0) { data_ = &handle_; }
-    Table table;
+class KeptTable final : public Buffer, public SessionTable {
+ public:
+  KeptTable() : Buffer(nullptr, 0) { data_ = &handle_; }
 
-   private:
-    Variable* handle_ = &table;
-  };
-  auto owner = std::make_shared<Owner>();
-  Table* table = &owner->table;
-  void* handle = owner->data();
-  return {Tensor::wrap(DType::kResource, Shape{}, handle, std::move(owner)), table};
-}
+  Result<std::optional<TableContents>> contents() override {
+    std::lock_guard lock(table.mutex);
+    if (!table.is_mutable) return std::optional<TableContents>();
+    TableContents out;
+    ASSIGN_OR_RETURN(out.keys, Tensor::allocate(table.key_type, Shape{table.size()}));
+    ASSIGN_OR_RETURN(out.values, Tensor::allocate(table.value_type, Shape{table.size()}));
+    table.copy_to(out.keys, out.values);
+    return std::optional(std::move(out));
+  }
 
-/// A variable of the session, of a container that no variable's node can name by chance, keeps the table.
+  Status set_contents(const TableContents& contents) override {
+    std::lock_guard lock(table.mutex);
+    const auto& [keys, values] = contents;
+    if (!table.is_mutable) return invalid_argument(cat("table '", table.name, "' is filled once, by the graph"));
+    if (keys.dtype() != table.key_type || values.dtype() != table.value_type) {
+      return invalid_argument(cat("table '", table.name, "' holds ", dtype_name(table.key_type), " and ",
+                                  dtype_name(table.value_type), ", not ", dtype_name(keys.dtype()), " and ",
+                                  dtype_name(values.dtype())));
+    }
+    RETURN_IF_ERROR(check_value_shape(keys.shape(), values.shape()).with_context(cat("table '", table.name, "'")));
+    table.clear();
+    table.insert(keys, values);
+    return ok_status();
+  }
+
+  Table table;
+
+ private:
+  Variable* handle_ = &table;
+};
+
 Result<Table*> find_table(const KernelInit& init, bool is_mutable) {
-  const std::string& shared = init.attrs.text("shared_name");
-  const bool own = shared.empty() && !init.attrs.flag("use_node_name_sharing");
-  const std::string name = shared.empty() ? std::string(init.node_name) : shared;
-  const std::string container = cat(own ? "\nown table\n" : "\ntable\n", init.attrs.text("container"));
   const DType key = init.attrs.type("key_dtype"), value = init.attrs.type("value_dtype");
   if (value == DType::kVariant) return unimplemented("a table of variants");
-  Variable& keeper = init.variables->find_or_create(container, name, DType::kResource, Shape{});
+  Variable& keeper = table_keeper(*init.variables, init.attrs, init.node_name);
   std::lock_guard lock(keeper.mutex);
   if (!keeper.value.valid()) {
-    auto [handle, made] = new_table();
-    made->name = name;
-    made->key_type = key;
-    made->value_type = value;
-    made->is_mutable = is_mutable;
-    keeper.value = std::move(handle);
+    auto made = std::make_shared<KeptTable>();
+    made->table.name = keeper.name;
+    made->table.key_type = key;
+    made->table.value_type = value;
+    made->table.is_mutable = is_mutable;
+    void* handle = made->data();
+    keeper.value = Tensor::wrap(DType::kResource, Shape{}, handle, std::move(made));
   }
   auto* table = static_cast<Table*>(*keeper.value.data<Variable*>());
   if (table->key_type == key && table->value_type == value && table->is_mutable == is_mutable) return table;
   return invalid_argument(cat("Conflicting key/value dtypes ", dtype_tf_name(key), "->", dtype_tf_name(value), " with ",
                               dtype_tf_name(table->key_type), "-", dtype_tf_name(table->value_type), " for table ",
-                              name));
+                              keeper.name));
 }
 
 class MakeTable final : public Kernel {

@@ -110,6 +110,36 @@ TEST_CASE("control edges between tasks hold, and variables live on their task") 
   }
 }
 
+TEST_CASE("tables live on their task, and are read and filled from outside") {
+  const std::string types = R"({"key_dtype": "string", "value_dtype": "int64"})";
+  ClusterCase c(cat(R"({"node": [)", one_node("t", "MutableHashTableV2", "", on(1), types), ",",
+                    one_node("once", "HashTableV2", "", on(1), types), ",",
+                    one_node("k", "Const", "", on(0), R"({"value": ["a", "b"]})"), ",",
+                    one_node("v", "Const", "", on(0), R"({"value": {"dtype": "int64", "data": [7, 9]}})"), ",",
+                    one_node("put", "LookupTableInsertV2", R"("t", "k", "v")", "\"\""), ",",
+                    one_node("size", "LookupTableSizeV2", R"("t", "^put")", "\"\""), "]}"),
+                "ps=1,worker=2");
+  const auto session = c.session({"size"});
+  const NodeId table = c.node("t");
+  std::vector<Tensor> outputs;
+  REQUIRE(session->step(outputs).ok());
+  const auto held = session->table(table);
+  REQUIRE(held.ok());
+  REQUIRE(held->has_value());
+  CHECK((*held)->keys.data<std::string>()[1] == "b");
+  CHECK((*held)->values.data<int64_t>()[1] == 9);
+  CHECK(!session->table(c.node("once"))->has_value());
+  const std::vector<std::string> keys{"c"};
+  const std::vector<int64_t> values{5};
+  const Tensor key = Tensor::of<std::string>(Shape{1}, keys), value = Tensor::of<int64_t>(Shape{1}, values);
+  REQUIRE(session->set_table(table, {key, value}).ok());
+  CHECK((*session->table(table))->values.num_elements() == 1);
+  CHECK(session->set_table(table, {value, value}).message() == "table 't' holds string and int64, not int64 and int64");
+  CHECK(session->set_table(table, {key, Tensor::of<int64_t>(Shape{2}, std::vector<int64_t>{5, 6})}).code() ==
+        Code::kInvalidArgument);
+  CHECK(session->set_table(c.node("once"), {key, value}).code() == Code::kFailedPrecondition);
+}
+
 TEST_CASE("dead tensors cross as dead ones, also along control edges") {
   for (const char* taken : {"true", "false"}) {
     ClusterCase c(

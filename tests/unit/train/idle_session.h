@@ -18,6 +18,8 @@ class IdleSession : public Session {
   Result<Tensor> variable(NodeId) override { return Tensor(); }
   Status set_variable(NodeId, const Tensor&) override { return ok_status(); }
   Status share_variable(NodeId, const Tensor&) override { return ok_status(); }
+  Result<std::optional<TableContents>> table(NodeId) override { return std::optional<TableContents>(); }
+  Status set_table(NodeId, const TableContents&) override { return ok_status(); }
   std::vector<std::pair<NodeId, uint64_t>> random_counters() const override { return {}; }
   void set_random_counter(NodeId, uint64_t) override {}
   const DeviceSet& devices() const override { return devices_; }
