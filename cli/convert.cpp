@@ -137,10 +137,11 @@ class ConvertCommand final : public Command {
       return write(options, in, out, kind, graph, log);
     }
     if (int code = change(options, in, log, graph); code != 0) return code;
-    const Status written = write_saved_model(out,
-                                             {graph.bytes, model->signatures, model->contents, model->main_op,
-                                              model->assets, c.model ? c.model->meta.folder : std::string()},
-                                             force_);
+    const Status written =
+        write_saved_model(out,
+                          {graph.bytes, model->signatures, model->contents, model->main_op, model->assets,
+                           c.model ? c.model->meta.folder : std::string(), model->new_assets},
+                          force_);
     return written.ok() ? 0 : report_error(written, log);
   }
 

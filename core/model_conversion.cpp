@@ -5,13 +5,16 @@
 #include <set>
 
 #include "core/base/cat.h"
+#include "core/formats/checkpoint/graph_checkpoints.h"
 #include "core/formats/checkpoint/saver.h"
 #include "core/formats/freeze.h"
 #include "core/formats/graph_part.h"
 #include "core/formats/graph_writer.h"
 #include "core/formats/library_cut.h"
 #include "core/formats/message_nodes.h"
+#include "core/formats/node_message.h"
 #include "core/formats/state_holders.h"
+#include "core/formats/table_fillers.h"
 #include "core/formats/trainable.h"
 #include "core/op/trait_table.h"
 #include "core/pipeline.h"
@@ -21,6 +24,7 @@
 namespace emplace {
 namespace {
 
+using NodeNames = std::set<std::string, std::less<>>;
 using Values = std::map<std::string, Tensor, std::less<>>;
 
 std::string tensor_text(const Graph& g, Endpoint e) { return cat(g.name(e.node), ":", e.slot); }
@@ -140,9 +144,10 @@ class ModelConverter {
     if (mode == FunctionMode::kInline) {
       ASSIGN_OR_RETURN(validated, lower_graph(c_, validated));
     }
-    ASSIGN_OR_RETURN(const std::string message, message_of(graph, validated, mode));
+    ASSIGN_OR_RETURN(std::string message, message_of(graph, validated, mode));
     choose_main_op(message, *loaded.file);
     RETURN_IF_ERROR(choose_signatures(validated));
+    RETURN_IF_ERROR(add_main_op(*loaded.file, message));
     RETURN_IF_ERROR(take_part(message));
     if (made_.signatures.empty())
       made_.signatures["serving_default"] = signature_of(validated.file->graph, made_.graph, fetches_);
@@ -166,9 +171,66 @@ class ModelConverter {
     const MessageNode* node = nodes.find(meta.main_op);
     if (!node || (node->inputs.empty() && traits_of(node->op).functional == Functional::kNone)) return;
     made_.main_op = meta.main_op;
+    has_own_main_op_ = true;
+    for (const std::string& name : holders_behind(file, {file.graph.find(meta.main_op)}))
+      filled_by_main_op_.insert(name);
     for (const auto& asset : meta.assets) {
       if (nodes.find(parse_input(asset.first).node)) made_.assets.push_back(asset);
     }
+  }
+
+  /// Of a graph that is no SavedModel: a node behind those initializers that fill tables once. What steps change is in
+  /// the checkpoint.
+  Status add_main_op(const GraphFile& file, std::string& message) {
+    if (!change_.with_values || (c_.model && !c_.model->meta.folder.empty())) return ok_status();
+    NodeNames filled = holders_behind(file, initializers(file));
+    std::vector<NodeId> outputs;
+    for (const std::string& output : made_.outputs) outputs.push_back(file.graph.find(parse_input(output).node));
+    const NodeNames used = holders_behind(file, outputs);
+    std::erase_if(filled, [&](const std::string& name) { return !used.contains(name); });
+    if (filled.empty()) return ok_status();
+    ASSIGN_OR_RETURN(tables_, begun_run(c_, made_.outputs, true));
+    const Graph& g = tables_->planned.file->graph;
+    for (const std::string& name : NodeNames(filled)) {
+      const NodeId table = g.find(name);
+      if (table == kNoNode || !names_table(g.attrs(table))) continue;
+      ASSIGN_OR_RETURN(const std::optional<TableContents> contents, tables_->planned.session->table(table));
+      if (contents) filled.erase(name);
+    }
+    const TableFillers fillers = fillers_of(file, initializers(file), filled);
+    if (fillers.nodes.empty()) return ok_status();
+    filled_by_main_op_ = fillers.filled;
+    RETURN_IF_ERROR(take_asset_files(file, fillers));
+    return add_node_behind(fillers, message);
+  }
+
+  /// The files that nodes read are the new model's own.
+  Status take_asset_files(const GraphFile& file, const TableFillers& fillers) {
+    GraphCheckpoints access(graph_folders(*c_.found.source, c_.options.load));
+    NodeNames taken;
+    for (const auto& [tensor, name] : fillers.files) {
+      Result<std::string> content = access.read_file(name);
+      if (!content.ok()) return content.status().with_context(file.source->name()).blamed(Blame::kFile);
+      const std::string base = name.substr(name.rfind('/') + 1);
+      std::string own = base;
+      for (int i = 1; !taken.insert(own).second; ++i) own = cat(base, "_", i);
+      made_.new_assets.push_back({tensor, std::move(own), content.take()});
+    }
+    return ok_status();
+  }
+
+  Status add_node_behind(const TableFillers& fillers, std::string& message) {
+    proto::WireError error;
+    const MessageNodes nodes(message, error);
+    std::string name = "init_tables";
+    for (int i = 1; nodes.find(name); ++i) name = cat("init_tables_", i);
+    NodeMessage made(name, "NoOp");  // built here
+    for (const std::string& filler : fillers.nodes) made.input(cat("^", filler));
+    message = with_nodes(
+        message, [](const MessageNode& node) { return std::string(node.bytes); }, {made.take()}, error);
+    if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
+    made_.main_op = name;
+    return ok_status();
   }
 
   /// The one that the options name, or all of the model if they leave that open.
@@ -197,6 +259,7 @@ class ModelConverter {
     std::vector<std::string> needed = made_.outputs;
     if (!made_.main_op.empty()) needed.push_back(made_.main_op);
     for (const auto& [tensor, file] : made_.assets) needed.push_back(tensor);
+    for (const AssetToWrite& asset : made_.new_assets) needed.push_back(asset.tensor);
     const bool cut = !whole_ && !made_.signatures.empty();
     for (const auto& [key, signature] : made_.signatures) {
       for (const auto& [input, info] : signature.inputs) {
@@ -214,11 +277,11 @@ class ModelConverter {
     return ok_status();
   }
 
-  /// Of a SavedModel what is saved; the main op, if there is one, gives the others theirs.
+  /// Of a SavedModel what is saved; its main op, if there is one, gives the others theirs.
   Result<Values> values_of(const GraphFile& file, const std::vector<std::string>& names) {
     Values values;
     if (names.empty()) return values;
-    const bool before_init = !made_.main_op.empty();
+    const bool before_init = has_own_main_op_;
     const bool saved = c_.model && !c_.model->meta.folder.empty() && c_.options.run.restore.empty();
     if (saved && (before_init || file.init.empty())) {
       ASSIGN_OR_RETURN(values, saved_values(c_.model->meta, file, names));
@@ -240,7 +303,7 @@ class ModelConverter {
     if (!change_.with_values) return ok_status();
     const VariableNames fixed = not_trainable(c_.model ? &c_.model->meta : nullptr, file);
     ASSIGN_OR_RETURN(made_.contents.variables,
-                     variables_of(variable_names(made_.graph), values, fixed, made_.main_op.empty()));
+                     variables_of(variable_names(made_.graph), values, fixed, !has_own_main_op_));
     return ok_status();
   }
 
@@ -249,31 +312,29 @@ class ModelConverter {
     if (!change_.freeze && !change_.with_values) return ok_status();
     proto::WireError ignored;
     const MessageNodes nodes(made_.graph, ignored);
-    std::set<std::string, std::less<>> filled = holders_behind(file, initializers(file));
+    NodeNames filled = holders_behind(file, initializers(file));
     std::erase_if(filled, [&](const std::string& name) { return !nodes.find(name); });
-    if (filled.empty()) return ok_status();
+    if (filled.empty() && c_.options.run.restore.empty()) return ok_status();
     if (!change_.with_values) {
       for (const std::string& name : filled)
         made_.left_over.push_back(
             cat(name, ": what fills a ", nodes.find(name)->op, " before the first step is left out"));
       return ok_status();
     }
-    if (!made_.main_op.empty()) {
-      for (const std::string& name : holders_behind(file, {file.graph.find(made_.main_op)})) filled.erase(name);
-    }
+    std::erase_if(filled, [&](const std::string& name) { return filled_by_main_op_.contains(name); });
     RETURN_IF_ERROR(take_saved_tables(file, filled));
+    RETURN_IF_ERROR(take_tables_of_run(nodes, filled));
     for (const std::string& name : filled)
       c_.found.problems.add(kNoPosition,
                             cat("'", name, "' (", nodes.find(name)->op,
-                                ") would be empty in a SavedModel: neither the main "
-                                "op nor the checkpoint of another one fills it"),
+                                ") would be empty in a SavedModel: what fills it also writes variables, or is fed"),
                             "write a part without it: --fetch NAME");
     return first_problem(c_.found.problems).blamed(Blame::kFile);
   }
 
   /// Takes those out of `filled` that the model's saver restores.
-  Status take_saved_tables(const GraphFile& file, std::set<std::string, std::less<>>& filled) {
-    if (!c_.model || c_.model->meta.folder.empty()) return ok_status();
+  Status take_saved_tables(const GraphFile& file, NodeNames& filled) {
+    if (!c_.model || c_.model->meta.folder.empty() || !c_.options.run.restore.empty()) return ok_status();
     ASSIGN_OR_RETURN(std::optional<TensorBundle> bundle,
                      TensorBundle::find(cat(c_.model->meta.folder, "/variables/variables")));
     if (!bundle) return ok_status();
@@ -286,9 +347,30 @@ class ModelConverter {
     return ok_status();
   }
 
+  /// Takes those out of `filled` that steps change, as a run finds them: initializers have run, --restore is done.
+  Status take_tables_of_run(const MessageNodes& nodes, NodeNames& filled) {
+    if (filled.empty() && c_.options.run.restore.empty()) return ok_status();
+    if (!tables_) {
+      ASSIGN_OR_RETURN(tables_, begun_run(c_, made_.outputs, true));
+    }
+    const Graph& g = tables_->planned.file->graph;
+    for (NodeId id = 0; id < g.num_nodes(); ++id) {
+      if (!names_table(g.attrs(id)) || !nodes.find(g.name(id))) continue;
+      ASSIGN_OR_RETURN(std::optional<TableContents> contents, tables_->planned.session->table(id));
+      if (!contents) continue;
+      filled.erase(std::string(g.name(id)));
+      made_.contents.tables.push_back(
+          {std::string(g.name(id)), std::move(contents->keys), std::move(contents->values)});
+    }
+    return ok_status();
+  }
+
   StageContext& c_;
   const ModelChange change_;
-  bool whole_ = false;  // all signatures
+  bool whole_ = false;            // all signatures
+  bool has_own_main_op_ = false;  // a SavedModel's
+  NodeNames filled_by_main_op_;
+  std::shared_ptr<const BegunRun> tables_;  // after the initializers
   std::vector<Fetch> fetches_;
   ConvertedModel made_;
 };

@@ -96,6 +96,7 @@ Result<std::string> saved_model_message(const ModelToWrite& model) {
   if (!graph.trainable.empty()) write_collection(writer, "trainable_variables", kMessages, graph.trainable);
   if (!graph.variables.empty()) write_collection(writer, "variables", kMessages, graph.variables);
   for (const auto& [tensor, file] : model.assets) write_asset(writer, tensor, file);
+  for (const AssetToWrite& asset : model.new_assets) write_asset(writer, asset.tensor, asset.file);
   for (const auto& [key, signature] : model.signatures) write_signature(writer, key, signature);
   // Not as a signature, which TensorFlow's loader of version 2 would call without the assets.
   if (!model.main_op.empty()) write_collection(writer, "saved_model_main_op", kNodes, {model.main_op});
@@ -110,10 +111,12 @@ Result<std::string> saved_model_message(const ModelToWrite& model) {
   return out;
 }
 
-/// Those that lie in the other's folder, and in no folder beside or above it.
-Status copy_assets(const std::string& folder, const ModelToWrite& model) {
+/// Those of the other model lie in its folder, and in no folder beside or above it.
+Status write_assets(const std::string& folder, const ModelToWrite& model) {
   std::error_code error;
-  if (!model.assets.empty()) fs::create_directory(folder + "/assets", error);
+  if (!model.assets.empty() || !model.new_assets.empty()) fs::create_directory(folder + "/assets", error);
+  for (const AssetToWrite& asset : model.new_assets)
+    RETURN_IF_ERROR(write_text_file(cat(folder, "/assets/", asset.file), asset.content));
   const std::string assets = model.from + "/assets";
   for (const auto& [tensor, file] : model.assets) {
     const std::string from = cat(assets, "/", file);
@@ -131,7 +134,7 @@ Status copy_assets(const std::string& folder, const ModelToWrite& model) {
 
 Status write_into(const std::string& folder, const std::string& message, const ModelToWrite& model) {
   RETURN_IF_ERROR(write_text_file(folder + "/saved_model.pb", message));
-  RETURN_IF_ERROR(copy_assets(folder, model));
+  RETURN_IF_ERROR(write_assets(folder, model));
   if (model.contents.empty()) return ok_status();
   return write_bundle(folder + "/variables/variables", tensors_of(model.contents));
 }

@@ -14,6 +14,12 @@
 
 namespace emplace {
 
+/// A file of the folder `assets` that is made anew.
+struct AssetToWrite {
+  std::string tensor;  // gets its name
+  std::string file, content;
+};
+
 struct ModelToWrite {
   std::string_view graph;  // GraphDef
   std::map<std::string, Signature> signatures;
@@ -22,6 +28,7 @@ struct ModelToWrite {
   /// Tensors that get the names of files, and these files' names in the folder `assets` of the folder `from`.
   std::vector<std::pair<std::string, std::string>> assets;
   std::string from;
+  std::vector<AssetToWrite> new_assets;  // of other names
 };
 
 /// The folder is made under another name and renamed when it is whole; `replace`: one of that name goes.
