@@ -10,6 +10,7 @@
 #include "core/formats/freeze.h"
 #include "core/formats/graph_part.h"
 #include "core/formats/graph_writer.h"
+#include "core/formats/kept_tables.h"
 #include "core/formats/library_cut.h"
 #include "core/formats/message_nodes.h"
 #include "core/formats/node_message.h"
@@ -145,6 +146,9 @@ class ModelConverter {
       ASSIGN_OR_RETURN(validated, lower_graph(c_, validated));
     }
     ASSIGN_OR_RETURN(std::string message, message_of(graph, validated, mode));
+    if (change_.with_values && c_.model && !c_.model->meta.folder.empty()) {
+      ASSIGN_OR_RETURN(message, with_kept_tables(message));
+    }
     choose_main_op(message, *loaded.file);
     RETURN_IF_ERROR(choose_signatures(validated));
     RETURN_IF_ERROR(add_main_op(*loaded.file, message));

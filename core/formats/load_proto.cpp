@@ -53,7 +53,10 @@ class ReadAhead {
 class ProtoLoader {
  public:
   ProtoLoader(LoadContext& c, const ProtoSource& source)
-      : c_(c), w_{c, source}, builder_(c, c.file.graph), nodes_(w_, builder_) {}
+      : c_(c),
+        w_{c, source},
+        builder_(c, c.file.graph),
+        nodes_(w_, builder_, source.format() == GraphFormat::kSavedModel) {}
 
   void load(std::string_view graph) {
     GraphParts parts = scan(graph);

@@ -1,6 +1,7 @@
 #include "core/formats/wire_nodes.h"
 
 #include "core/base/cat.h"
+#include "core/formats/kept_tables.h"
 #include "core/formats/node_name.h"
 #include "core/formats/proto/field_tables.h"
 
@@ -22,7 +23,7 @@ void WireNodes::read(std::string_view node) {
         builder_.announce(parts.name);
         break;
       case number(kNodeDefFields, "op"):
-        parts.op = reader.bytes();
+        parts.op = keeps_tables_ ? op_of_kept_table(reader.bytes()) : reader.bytes();
         break;
       case number(kNodeDefFields, "input"):
         read_input(reader.bytes(), reader.tag_at());

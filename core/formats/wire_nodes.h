@@ -12,7 +12,9 @@ namespace emplace {
 
 class WireNodes {
  public:
-  WireNodes(WireContext& w, GraphBuilder& builder) : w_(w), builder_(builder), attrs_(w, builder.graph()) {}
+  /// `keeps_tables`: see op_of_kept_table().
+  WireNodes(WireContext& w, GraphBuilder& builder, bool keeps_tables)
+      : w_(w), builder_(builder), attrs_(w, builder.graph()), keeps_tables_(keeps_tables) {}
 
   void read(std::string_view node);
 
@@ -28,6 +30,7 @@ class WireNodes {
   WireContext& w_;
   GraphBuilder& builder_;
   WireAttrs attrs_;
+  const bool keeps_tables_;
   std::vector<std::string_view> entries_;  // attrs of the node being read
   // The last op and device, which the next node often shares.
   std::string_view last_op_, last_device_;

@@ -53,8 +53,8 @@ class InitializeFromTextFile final : public Kernel {
     if (name.empty()) return invalid_argument("filename cannot be empty.");
     if (!access_) return failed_precondition("no file can be read here");
     ASSIGN_OR_RETURN(const std::string text, access_->read_file(name));
-    const std::array columns{TextColumn{key_, table->key_type, offset_, "key"},
-                             TextColumn{value_, table->value_type, offset_, "value"}};
+    const std::array columns{TextColumn{key_, table->form.key_type, offset_, "key"},
+                             TextColumn{value_, table->form.value_type, offset_, "value"}};
     ASSIGN_OR_RETURN(const std::vector<Tensor> read, read_columns(name, text, columns, delimiter_[0], lines_));
     std::lock_guard lock(table->mutex);
     return table->fill(read[0], read[1]);

@@ -1,53 +1,61 @@
 /// Table: what the handles of hash tables refer to: a value for each key. Unlike other resources of that form it
-/// belongs to the session, which keeps it over the steps. Errors in TensorFlow's words
-/// (core/kernels/lookup_table_op.cc).
+/// belongs to the session, which keeps it over the steps, but for one without a name, which its last handle ends.
+/// Errors in TensorFlow's words (core/kernels/lookup_table_op.cc, core/framework/lookup_interface.cc).
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
-#include "core/base/host_allocator.h"
 #include "core/ops/kit/step_resource.h"
 
 namespace emplace {
 
+/// What a table is made for.
+struct TableForm {
+  DType key_type = DType::kInvalid, value_type = DType::kInvalid;
+  Shape key_shape = Shape{}, value_shape = Shape{};  // of one
+  bool is_mutable = true;                            // else it is filled once, and may then be asked
+};
+
 class Table : public StepResource {
  public:
   static constexpr std::string_view kKind = "a table";
-  Table() : StepResource(kKind) {}
+  explicit Table(TableForm made_for) : StepResource(kKind), form(std::move(made_for)) {}
+  Table(const Table&) = delete;
+  virtual ~Table() = default;
 
-  // Constant once the table is made.
-  DType key_type = DType::kInvalid, value_type = DType::kInvalid;
-  bool is_mutable = false;  // else it is filled once, and may then be asked
+  const TableForm form;
 
-  // The rest is guarded by `mutex`, which the caller holds.
+  // The rest is guarded by `mutex`, which the caller holds. Types fit, and shapes as the checks below ask for.
 
-  int64_t size() const { return static_cast<int64_t>(entries_.size()); }
+  virtual int64_t size() const = 0;
+  virtual bool filled() const { return true; }
   /// Of a table that is filled once: all of it, or, where it is full already, nothing if that is as much. `keys` and
   /// `values` are vectors of one length.
-  Status fill(const Tensor& keys, const Tensor& values);
+  virtual Status fill(const Tensor& keys, const Tensor& values);
   /// Of a mutable one: what is there already gets the new value.
-  void insert(const Tensor& keys, const Tensor& values);
-  void remove(const Tensor& keys);
-  void clear() { entries_.clear(); }
-  /// `out[i]` is the value of `keys[i]`, or what `missing` has: one value, or, in a mutable table, one for each key.
-  Status find(const Tensor& keys, const Tensor& missing, Tensor& out) const;
-  /// All of it, in the order of the keys. REQUIRES: tensors of size() elements.
-  void copy_to(Tensor& keys, Tensor& values) const;
-  bool filled() const { return is_mutable || filled_; }
-
- private:
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  /// Elements as bytes, or as their texts.
-  using Text = std::basic_string<char, std::char_traits<char>, EntryAllocator<char>>;
-  using Entries = std::unordered_map<Text, Text, Hash, std::equal_to<>, EntryAllocator<std::pair<const Text, Text>>>;
-
-  Entries entries_;
-  bool filled_ = false;
+  virtual Status insert(const Tensor& keys, const Tensor& values) = 0;
+  virtual Status remove(const Tensor& keys) = 0;
+  /// All that was there goes; one that is filled once takes it as its initializer's.
+  virtual Status import(const Tensor& keys, const Tensor& values) = 0;
+  /// `out` gets the value of each key, or what `missing` has: one value, or one for each key.
+  virtual Status find(const Tensor& keys, const Tensor& missing, Tensor& out) const = 0;
+  /// The shapes of all keys and all values, and these.
+  virtual std::pair<Shape, Shape> export_shapes() const = 0;
+  virtual void copy_to(Tensor& keys, Tensor& values) const = 0;
+  /// "Expected shape [2] for value, got [3]": may they be imported?
+  virtual Status check_import(const Shape& keys, const Shape& values) const;
 };
+
+/// Do the sizes of `keys` end with those of one key?
+Status check_key_shape(const TableForm& form, const Shape& keys);
+/// What `find` makes of keys of that shape. REQUIRES: check_key_shape().
+Shape shape_of_values(const TableForm& form, const Shape& keys);
+/// "Expected shape [2] for value, got [3]".
+Status check_value_shape(const Shape& wanted, const Shape& values);
+
+/// The bytes of an element, or its text.
+std::string_view element_bytes(const Tensor& t, int64_t i);
+void set_element(Tensor& t, int64_t i, std::string_view bytes);
 
 }  // namespace emplace

@@ -10,9 +10,6 @@ namespace emplace {
 enum class TableTypes { kNone, kKeys, kKeysAndValues };
 Result<Table*> table_behind(KernelContext& c, TableTypes inputs, bool gives_values = false);
 
-/// "Expected shape [2] for value, got [3]".
-Status check_value_shape(const Shape& keys, const Shape& values);
-
 /// Input 0 is a handle: a scalar, or, of the first version, two names.
 Status handle_input(const ShapeContext& c);
 

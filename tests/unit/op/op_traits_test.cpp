@@ -81,7 +81,8 @@ TEST_CASE("traits: state") {
   CHECK(ops_with(&OpTraits::legacy_variable) == "Variable");
   CHECK(ops_with(&OpTraits::reads_variable) == "ReadVariableOp");
   CHECK(ops_with(&OpTraits::leaves_state) ==
-        "Assert Empty LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize LookupTableSizeV2 "
+        "Assert Empty LookupTableExport LookupTableExportV2 LookupTableFind LookupTableFindV2 LookupTableSize "
+        "LookupTableSizeV2 "
         "PrintV2 ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp");
   CHECK(ops_with(&OpTraits::random) ==
         "AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler Multinomial RandomShuffle "
