@@ -148,7 +148,7 @@ struct RowsBy {
    public:
     using F = Formula<Wide<T>>;
     static constexpr int kRows = F::kGradient + 1;
-    explicit Update(const KernelInit& init) : flag_(init.attrs.flag(F::kFlag)) {
+    explicit Update(const KernelInit& init) : flag_(!F::kFlag.empty() && init.attrs.flag(F::kFlag)) {
       inputs_.assign(F::kInputs.begin(), F::kInputs.end());
       inputs_.insert(inputs_.begin() + kRows, "indices");
     }
@@ -195,6 +195,15 @@ void add_rows_update(KernelTable& table, std::string_view op) {
 }
 
 template <template <class> class Formula>
+void add_any_rows_update(KernelTable& table, std::string_view op) {
+  constexpr KernelMaker maker = [](const KernelInit& init) {
+    return make_for<RowsBy<Formula>::template Update, float, double, half, bfloat16, complex64, complex128>(
+        init.attrs.type("T"), init);
+  };
+  table.add(op, kFloating | kComplexes, maker);
+}
+
+template <template <class> class Formula>
 void add_real_update(KernelTable& table, std::string_view op) {
   constexpr KernelMaker maker = [](const KernelInit& init) {
     return make_for<By<Formula>::template Update, float, double, half, bfloat16>(init.attrs.type("T"), init);
@@ -237,6 +246,22 @@ void add_optimizers(KernelTable& table) {
   add_rows_update<RowsFtrl>(table, "ResourceSparseApplyFtrl");
   add_rows_update<RowsFtrlV2>(table, "SparseApplyFtrlV2");
   add_rows_update<RowsFtrlV2>(table, "ResourceSparseApplyFtrlV2");
+  add_update<Adadelta>(table, "ApplyAdadelta");
+  add_update<Adadelta>(table, "ResourceApplyAdadelta");
+  add_any_rows_update<Adadelta>(table, "SparseApplyAdadelta");
+  add_any_rows_update<Adadelta>(table, "ResourceSparseApplyAdadelta");
+  add_any_rows_update<KerasMomentum>(table, "ResourceSparseApplyKerasMomentum");
+  add_real_update<AdaMax>(table, "ApplyAdaMax");
+  add_real_update<AdaMax>(table, "ResourceApplyAdaMax");
+  add_real_update<AdamWithAmsgrad>(table, "ResourceApplyAdamWithAmsgrad");
+  add_real_update<AddSign>(table, "ApplyAddSign");
+  add_real_update<AddSign>(table, "ResourceApplyAddSign");
+  add_real_update<PowerSign>(table, "ApplyPowerSign");
+  add_real_update<PowerSign>(table, "ResourceApplyPowerSign");
+  add_real_update<ProximalAdagrad>(table, "ApplyProximalAdagrad");
+  add_real_update<ProximalAdagrad>(table, "ResourceApplyProximalAdagrad");
+  add_rows_update<ProximalAdagrad>(table, "SparseApplyProximalAdagrad");
+  add_rows_update<ProximalAdagrad>(table, "ResourceSparseApplyProximalAdagrad");
   add_update<RmsProp>(table, "ApplyRMSProp");
   add_update<RmsProp>(table, "ResourceApplyRMSProp");
   add_update<CenteredRmsProp>(table, "ApplyCenteredRMSProp");

@@ -132,6 +132,131 @@ struct CenteredRmsProp {
   }
 };
 
+template <class T>
+EMPLACE_INLINE T sign_of(T x) {
+  return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
+}
+
+template <class T>
+EMPLACE_INLINE T larger(T a, T b) {
+  return a < b ? b : a;
+}
+
+template <class T>
+struct Adadelta {
+  static constexpr std::array kInputs{"var", "accum", "accum_update", "lr", "rho", "epsilon", "grad"};
+  static constexpr int kVariables = 3, kGradient = 6;
+  static constexpr std::string_view kFlag = "";
+  T lr, rho, epsilon;
+  EMPLACE_INLINE Adadelta(const T* s, bool) : lr(s[0]), rho(s[1]), epsilon(s[2]) {}
+  EMPLACE_INLINE void operator()(T g, T& var, T& accum, T& accum_update) const {
+    accum = accum * rho + g * g * (T(1) - rho);
+    const T update = square_root(accum_update + epsilon) / square_root(accum + epsilon) * g;
+    var -= update * lr;
+    accum_update = accum_update * rho + update * update * (T(1) - rho);
+  }
+};
+
+template <class T>
+struct AdaMax {
+  static constexpr bool kReal = true;
+  static constexpr std::array kInputs{"var", "m", "v", "beta1_power", "lr", "beta1", "beta2", "epsilon", "grad"};
+  static constexpr int kVariables = 3, kGradient = 8;
+  static constexpr std::string_view kFlag = "";
+  T rate, keep1, beta2, epsilon;
+  EMPLACE_INLINE AdaMax(const T* s, bool)
+      : rate(s[1] / (T(1) - s[0])), keep1(T(1) - s[2]), beta2(s[3]), epsilon(s[4]) {}
+  EMPLACE_INLINE void operator()(T g, T& var, T& m, T& v) const {
+    m += (g - m) * keep1;
+    v = larger(beta2 * v, g < T(0) ? -g : g);
+    var -= rate * (m / (v + epsilon));
+  }
+};
+
+/// Adam that divides by the largest mean square so far.
+template <class T>
+struct AdamWithAmsgrad {
+  static constexpr bool kReal = true;
+  static constexpr std::array kInputs{"var", "m",     "v",     "vhat",    "beta1_power", "beta2_power",
+                                      "lr",  "beta1", "beta2", "epsilon", "grad"};
+  static constexpr int kVariables = 4, kGradient = 10;
+  static constexpr std::string_view kFlag = "";
+  T alpha, keep1, keep2, epsilon;
+  EMPLACE_INLINE AdamWithAmsgrad(const T* s, bool)
+      : alpha(s[2] * square_root(T(1) - s[1]) / (T(1) - s[0])), keep1(T(1) - s[3]), keep2(T(1) - s[4]), epsilon(s[5]) {}
+  EMPLACE_INLINE void operator()(T g, T& var, T& m, T& v, T& largest) const {
+    m += (g - m) * keep1;
+    v += (g * g - v) * keep2;
+    largest = larger(largest, v);
+    var -= m * alpha / (square_root(largest) + epsilon);
+  }
+};
+
+template <class T>
+struct AddSign {
+  static constexpr bool kReal = true;
+  static constexpr std::array kInputs{"var", "m", "lr", "alpha", "sign_decay", "beta", "grad"};
+  static constexpr int kVariables = 2, kGradient = 6;
+  static constexpr std::string_view kFlag = "";
+  T lr, alpha, decay, beta;
+  EMPLACE_INLINE AddSign(const T* s, bool) : lr(s[0]), alpha(s[1]), decay(s[2]), beta(s[3]) {}
+  EMPLACE_INLINE void operator()(T g, T& var, T& m) const {
+    m = m * beta + g * (T(1) - beta);
+    var -= lr * (alpha + decay * (sign_of(g) * sign_of(m))) * g;
+  }
+};
+
+template <class T>
+struct PowerSign {
+  static constexpr bool kReal = true;
+  static constexpr std::array kInputs{"var", "m", "lr", "logbase", "sign_decay", "beta", "grad"};
+  static constexpr int kVariables = 2, kGradient = 6;
+  static constexpr std::string_view kFlag = "";
+  T lr, power, beta, up, down;
+  EMPLACE_INLINE PowerSign(const T* s, bool)
+      : lr(s[0]), power(s[1] * s[2]), beta(s[3]), up(T(std::exp(power))), down(T(std::exp(-power))) {}
+  EMPLACE_INLINE void operator()(T g, T& var, T& m) const {
+    m = m * beta + g * (T(1) - beta);
+    const T agree = sign_of(g) * sign_of(m);
+    const T scale = agree > T(0) ? up : agree < T(0) ? down : T(1);
+    var -= lr * scale * g;
+  }
+};
+
+/// After a step of descent: nearer to 0 by what l1 takes, then smaller by what l2 does.
+template <class T>
+EMPLACE_INLINE T shrunk(T x, T rate, T l1, T l2) {
+  const T size = x < T(0) ? -x : x;
+  const T left = l1 > T(0) ? sign_of(x) * larger(size - rate * l1, T(0)) : x;
+  return left / (T(1) + l2 * rate);
+}
+
+template <class T>
+struct ProximalDescent {
+  static constexpr bool kReal = true;
+  static constexpr std::array kInputs{"var", "alpha", "l1", "l2", "delta"};
+  static constexpr int kVariables = 1, kGradient = 4;
+  static constexpr std::string_view kFlag = "";
+  T alpha, l1, l2;
+  EMPLACE_INLINE ProximalDescent(const T* s, bool) : alpha(s[0]), l1(s[1]), l2(s[2]) {}
+  EMPLACE_INLINE void operator()(T g, T& var) const { var = shrunk(var - g * alpha, alpha, l1, l2); }
+};
+
+template <class T>
+struct ProximalAdagrad {
+  static constexpr bool kReal = true;
+  static constexpr std::array kInputs{"var", "accum", "lr", "l1", "l2", "grad"};
+  static constexpr int kVariables = 2, kGradient = 5;
+  static constexpr std::string_view kFlag = "";
+  T lr, l1, l2;
+  EMPLACE_INLINE ProximalAdagrad(const T* s, bool) : lr(s[0]), l1(s[1]), l2(s[2]) {}
+  EMPLACE_INLINE void operator()(T g, T& var, T& accum) const {
+    accum += g * g;
+    const T rate = lr / square_root(accum);
+    var = shrunk(var - g * rate, rate, l1, l2);
+  }
+};
+
 /// Follow the regularised leader: `linear` adds up gradients, and the variable is what would have been best for all of
 /// them, 0 where that is nearer than l1. Of real numbers.
 template <class T>

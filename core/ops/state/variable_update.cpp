@@ -41,6 +41,11 @@ Status Update::read_scalars(const KernelContext& c, Scalars& all) const {
           cat(code_.inputs[static_cast<size_t>(i)], " is not a scalar: ", scalar.shape().to_string()));
     }
     void* to = all.bytes.data() + size * count++;
+    if (scalar.dtype() == DType::kInt64) {  // the number of a step, which TensorFlow makes a float
+      const auto step = static_cast<float>(*scalar.data<int64_t>());
+      size == sizeof(float) ? void(*static_cast<float*>(to) = step) : void(*static_cast<double*>(to) = step);
+      continue;
+    }
     widen ? widen(scalar.raw(), to, 1) : copy_elements(type, scalar.raw(), to, 1);
   }
   return ok_status();
