@@ -45,7 +45,7 @@ Result<Rows> rows_at(KernelContext& c, const Tensor& indices, int64_t rows, int6
   return r;
 }
 
-/// ScatterNd (into zeros) and TensorScatter* (into a copy of input 0).
+/// ScatterNd (into zeros), TensorScatter* and ScatterNdNonAliasingAdd (into a copy of input 0).
 template <class T>
 class ScatterNd final : public Kernel {
  public:
@@ -107,13 +107,14 @@ class ScatterNd final : public Kernel {
   int64_t workspace_ = 0;
 };
 
-/// ScatterAdd, ScatterSub, ScatterUpdate and the Resource forms: rows of a variable.
+/// ScatterAdd, ScatterSub, ScatterMul, ScatterUpdate and the Resource forms: rows of a variable.
 template <class T>
 class ScatterRows final : public Kernel {
  public:
   explicit ScatterRows(const KernelInit& init)
       : combine_(init.op.ends_with("ScatterUpdate") ? Combine::kAssign
                  : init.op.ends_with("ScatterSub")  ? Combine::kSubtract
+                 : init.op.ends_with("ScatterMul")  ? Combine::kMultiply
                                                     : Combine::kAdd) {}
   /// The variable may not be known yet, how many rows of it change is.
   Status prepare(KernelContext& c) override {
@@ -157,7 +158,7 @@ class ScatterRows final : public Kernel {
 
 Combine combination_of(std::string_view op);
 
-/// ResourceScatterNdAdd, Sub, Max, Min, Update: slices of a variable.
+/// ScatterNdAdd, Sub, Max, Min, Update and the Resource forms: slices of a variable.
 template <class T>
 class ScatterSlices final : public Kernel {
  public:
@@ -178,7 +179,9 @@ class ScatterSlices final : public Kernel {
     Variable& v = c.variable(0);
     const Tensor &indices = c.input(1), &updates = c.input(2);
     std::lock_guard lock(v.mutex);
+    if (!v.value.valid() && is_ref(c.input(0).dtype())) return uninitialized(v);
     ASSIGN_OR_RETURN(const NdIndex index, updated_slices(v, indices, updates));
+    if (c.num_outputs() > 0) c.forward_output(0, c.input(0));
     if (indices.num_elements() == 0 || updates.num_elements() == 0) return ok_status();
     RETURN_IF_ERROR(own_variable(c, v));
     ASSIGN_OR_RETURN(const Rows rows, rows_at(c, index, v.value.num_elements()));
@@ -323,19 +326,23 @@ void add_scatter(KernelTable& table) {
     table.add(op, kWide, by_input<0, ScatterNd, float, double, int64_t, complex64, complex128>);
     table.add_host_code(op, kHost);
   }
-  table.add_host_code("ScatterNd", kHost);
-  for (auto op : {"ScatterAdd", "ScatterSub", "ScatterUpdate"})
+  table.add("ScatterNdNonAliasingAdd", kAll,
+            by_input<0, ScatterNd, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t,
+                     uint64_t, complex64, complex128>);
+  for (auto op : {"ScatterNd", "ScatterNdNonAliasingAdd"}) table.add_host_code(op, kHost);
+  for (auto op : {"ScatterAdd", "ScatterSub", "ScatterMul", "ScatterUpdate"})
     table.add(op, kFloating, by_input<2, ScatterRows, float, double, half, bfloat16>);
-  for (auto op : {"ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate"}) {
+  for (auto op : {"ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterMul", "ResourceScatterUpdate"}) {
     table.add(op, kRealNumbers,
               by_input<2, ScatterRows, float, double, half, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
                        uint16_t, uint32_t, uint64_t>);
   }
-  for (auto op : {"ResourceScatterNdAdd", "ResourceScatterNdSub", "ResourceScatterNdUpdate"})
+  for (auto op : {"ResourceScatterNdAdd", "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ScatterNdAdd",
+                  "ScatterNdSub", "ScatterNdUpdate"})
     table.add(op, kAll,
               by_input<2, ScatterSlices, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t,
                        uint32_t, uint64_t, complex64, complex128>);
-  for (auto op : {"ResourceScatterNdMax", "ResourceScatterNdMin"})
+  for (auto op : {"ResourceScatterNdMax", "ResourceScatterNdMin", "ScatterNdMax", "ScatterNdMin"})
     table.add(op, kRealNumbers.without(kHost),
               by_input<2, ScatterSlices, float, double, half, bfloat16, int8_t, int16_t, int64_t, uint8_t, uint16_t,
                        uint32_t, uint64_t>);

@@ -1,4 +1,5 @@
-// ScatterNd, TensorScatterAdd, Sub, Max, Min and Update: slices put where tuples of indices say.
+// ScatterNd, ScatterNdNonAliasingAdd, TensorScatterAdd, Sub, Max, Min and Update: slices put where tuples of indices
+// say.
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
 #include "core/op/op_def.h"
@@ -121,6 +122,7 @@ Status tensor_scatter(KernelContext& c, RowOp op) {
 }
 
 Status tensor_scatter_add_cpu(KernelContext& c) { return tensor_scatter(c, row_add(c.input(0).dtype())); }
+Status non_aliasing_add_cpu(KernelContext& c) { return tensor_scatter(c, combine(c.input(0).dtype())); }
 Status tensor_scatter_sub_cpu(KernelContext& c) { return tensor_scatter(c, row_subtract(c.input(0).dtype())); }
 Status tensor_scatter_max_cpu(KernelContext& c) { return tensor_scatter(c, row_maximum(c.input(0).dtype())); }
 Status tensor_scatter_min_cpu(KernelContext& c) { return tensor_scatter(c, row_minimum(c.input(0).dtype())); }
@@ -174,6 +176,13 @@ OpDef scatter_nd_op() {
       .cpu(kAllData, stateless<scatter_nd_cpu>)
       .value_inputs({2})
       .gradient(scatter_nd_gradient);
+}
+OpDef scatter_nd_non_aliasing_add_op() {
+  return OpDef("ScatterNdNonAliasingAdd")
+      .doc("input + slices at tuples of indices; booleans or.")
+      .shape(tensor_scatter_shape)
+      .cpu(kNumbers | DTypeSet{DType::kBool}, stateless<non_aliasing_add_cpu>)
+      .gradient(tensor_scatter_add_gradient);
 }
 OpDef tensor_scatter_add_op() {
   return OpDef("TensorScatterAdd")
