@@ -270,11 +270,11 @@ Status binomial_cpu(KernelContext& c) {
 Status stateful_binomial_cpu(KernelContext& c) {
   constexpr uint64_t kMostTrials = 2 * 100;
   ASSIGN_OR_RETURN(const Shape both, begin_binomial(c, 2));
-  if (c.output(0).num_elements() == 0) return ok_status();
   const auto parameters = static_cast<uint64_t>(both.num_elements());
+  if (parameters == 0) return ok_status();
   const uint64_t samples = static_cast<uint64_t>(c.output(0).num_elements()) / parameters;
   ASSIGN_OR_RETURN(const PhiloxStream stream, take_rng_numbers(c, parameters * kMostTrials * (samples + 3) / 4));
-  fill_binomial(c, both, stream);
+  if (samples > 0) fill_binomial(c, both, stream);
   return ok_status();
 }
 
