@@ -107,26 +107,31 @@ void AnswerStream::take_turn(Frame out, bool receives) {
   start_turn(context_->c_call(), std::move(out), receives);
 }
 
+// Once the lock is let go without a request, or an end to tell of, the stream may be gone: gRPC hears of its end on
+// another thread.
 void AnswerStream::turned(Frame in) {
   RequestFrame frame;
   std::shared_ptr<Request> request;
   if (in && read(*in, frame)) request = std::make_shared<Request>(*this, std::move(frame));
   in.reset();
-  bool is_last_use = false;
+  bool is_last_use = false, finishes = false;
   {
     std::lock_guard lock(mutex_);
     under_way_ = false;
     is_last_use = done_with_;
     if (finished_) request = nullptr;
     request_ = request;
+    if (!request) {
+      lost_ = true;
+      finishes = ends();
+    }
   }
-  if (is_last_use) {
+  if (is_last_use)
     delete this;
-  } else if (request) {
+  else if (request)
     request->serve();
-  } else {
-    lost();
-  }
+  else if (finishes)
+    Finish(grpc::Status::OK);
 }
 
 // The next request is asked for along with the answer, or not at all.
