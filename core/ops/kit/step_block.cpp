@@ -82,10 +82,10 @@ EMPLACE_INLINE void rest(const Form& form, const StepTile& t, int64_t column) {
     std::memcpy(form.out + at, &v, count * sizeof(float));
   }
 }
-EMPLACE_TARGET_V3 [[gnu::noinline]] void rest_v3(const Form& form, const StepTile& t, int64_t column) {
+[[gnu::noinline]] EMPLACE_TARGET_V3 void rest_v3(const Form& form, const StepTile& t, int64_t column) {
   rest<32>(form, t, column);
 }
-EMPLACE_TARGET_V4 [[gnu::noinline]] void rest_v4(const Form& form, const StepTile& t, int64_t column) {
+[[gnu::noinline]] EMPLACE_TARGET_V4 void rest_v4(const Form& form, const StepTile& t, int64_t column) {
   rest<64>(form, t, column);
 }
 
@@ -93,12 +93,15 @@ template <ByColumn kByColumn, bool kAddsOther, Then kThen>
 EMPLACE_TARGET_V3 void block_v3(const Form& form, const StepTile& t) {
   int64_t column = 0;
   for (; column + 8 <= t.cols; column += 8) strip<32, kByColumn, kAddsOther, kThen>(form, t, column);
+  for (; column + 4 <= t.cols; column += 4) strip<16, kByColumn, kAddsOther, kThen>(form, t, column);
   if (column < t.cols) rest_v3(form, t, column);
 }
 template <ByColumn kByColumn, bool kAddsOther, Then kThen>
 EMPLACE_TARGET_V4 void block_v4(const Form& form, const StepTile& t) {
   int64_t column = 0;
   for (; column + 16 <= t.cols; column += 16) strip<64, kByColumn, kAddsOther, kThen>(form, t, column);
+  for (; column + 8 <= t.cols; column += 8) strip<32, kByColumn, kAddsOther, kThen>(form, t, column);
+  for (; column + 4 <= t.cols; column += 4) strip<16, kByColumn, kAddsOther, kThen>(form, t, column);
   if (column < t.cols) rest_v4(form, t, column);
 }
 
