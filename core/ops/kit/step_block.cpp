@@ -20,26 +20,40 @@ EMPLACE_INLINE V load(const float* from) {
   return v;
 }
 
+// Steps by column, each with its own factor.
+template <int kBytes, ByColumn kByColumn, class V>
+EMPLACE_INLINE void by_column(V& v, const std::array<bool, 3>& stays, const V& first, const V& second, const V& third) {
+  using Of = StepVectors<kBytes>;
+  if constexpr (kByColumn == ByColumn::kNormalise) v = (v - first) * second + third;
+  if constexpr (kByColumn == ByColumn::kBias || kByColumn == ByColumn::kBiasAndScale)
+    Of::template combine<ElementStep::kAdd>(v, first, stays[0]);
+  if constexpr (kByColumn == ByColumn::kScale || kByColumn == ByColumn::kBiasAndScale) {
+    Of::template combine<ElementStep::kMultiply>(v, second, stays[1]);
+    Of::template combine<ElementStep::kAdd>(v, third, stays[2]);
+  }
+}
+
 // A vector of columns from `column` of the tile on, all rows.
 template <int kBytes, ByColumn kByColumn, bool kAddsOther, Then kThen>
 EMPLACE_INLINE void strip(const Form& form, const StepTile& t, int64_t column) {
   using Of = StepVectors<kBytes>;
   using V = typename Of::V;
   V first{}, second{}, third{};
-  if constexpr (kByColumn != ByColumn::kNothing) first = load<V>(form.factors[0] + t.column + column);
-  if constexpr (kByColumn == ByColumn::kNormalise) {
+  if constexpr (kByColumn != ByColumn::kNothing && kByColumn != ByColumn::kScale)
+    first = load<V>(form.factors[0] + t.column + column);
+  if constexpr (kByColumn != ByColumn::kNothing && kByColumn != ByColumn::kBias) {
     second = load<V>(form.factors[1] + t.column + column);
     third = load<V>(form.factors[2] + t.column + column);
   }
-  const bool stays_beside_bias = form.stays_beside_bias, stays_beside_other = form.stays_beside_other;
+  const std::array<bool, 3> stays = form.stays;
+  const bool stays_beside_other = form.stays_beside_other;
   const int64_t step = t.row_step;
   const float *x = form.product + t.at + column, *other = kAddsOther ? form.other + t.at + column : nullptr;
   float* out = form.out + t.at + column;
 #pragma GCC unroll 2
   for (int rows = t.rows; rows > 0; --rows) {
     V v = load<V>(x);
-    if constexpr (kByColumn == ByColumn::kNormalise) v = (v - first) * second + third;
-    if constexpr (kByColumn == ByColumn::kBias) Of::template combine<ElementStep::kAdd>(v, first, stays_beside_bias);
+    by_column<kBytes, kByColumn>(v, stays, first, second, third);
     if constexpr (kAddsOther) Of::template combine<ElementStep::kAdd>(v, load<V>(other), stays_beside_other);
     if constexpr (kThen == Then::kRelu) Of::relu(v);
     if constexpr (kThen == Then::kRelu6) Of::relu6(v);
@@ -67,14 +81,19 @@ EMPLACE_INLINE void rest(const Form& form, const StepTile& t, int64_t column) {
   using V = typename Of::V;
   const auto count = static_cast<size_t>(t.cols - column);
   V factors[3] = {};
-  for (size_t k = 0; k < 3 && form.factors[k]; ++k)
-    factors[k] = load_some<V>(form.factors[k] + t.column + column, count);
+  for (size_t k = 0; k < 3; ++k) {
+    if (form.factors[k]) factors[k] = load_some<V>(form.factors[k] + t.column + column, count);
+  }
   for (int row = 0; row < t.rows; ++row) {
     const int64_t at = t.at + row * t.row_step + column;
     V v = load_some<V>(form.product + at, count);
     if (form.by_column == ByColumn::kNormalise) v = (v - factors[0]) * factors[1] + factors[2];
-    if (form.by_column == ByColumn::kBias)
-      Of::template combine<ElementStep::kAdd>(v, factors[0], form.stays_beside_bias);
+    if (form.by_column == ByColumn::kBias || form.by_column == ByColumn::kBiasAndScale)
+      Of::template combine<ElementStep::kAdd>(v, factors[0], form.stays[0]);
+    if (form.by_column == ByColumn::kScale || form.by_column == ByColumn::kBiasAndScale) {
+      Of::template combine<ElementStep::kMultiply>(v, factors[1], form.stays[1]);
+      Of::template combine<ElementStep::kAdd>(v, factors[2], form.stays[2]);
+    }
     if (form.adds_other)
       Of::template combine<ElementStep::kAdd>(v, load_some<V>(form.other + at, count), form.stays_beside_other);
     if (form.then == Then::kRelu) Of::relu(v);
@@ -122,6 +141,8 @@ Code code(bool adds_other, Then then) {
 Code code(const Form& form) {
   if (form.by_column == ByColumn::kBias) return code<ByColumn::kBias>(form.adds_other, form.then);
   if (form.by_column == ByColumn::kNormalise) return code<ByColumn::kNormalise>(form.adds_other, form.then);
+  if (form.by_column == ByColumn::kScale) return code<ByColumn::kScale>(form.adds_other, form.then);
+  if (form.by_column == ByColumn::kBiasAndScale) return code<ByColumn::kBiasAndScale>(form.adds_other, form.then);
   return code<ByColumn::kNothing>(form.adds_other, form.then);
 }
 
@@ -142,11 +163,12 @@ class Reader {
         factor = take().at;
       }
       ++step_;
-    } else if (next_is(ElementStep::kAdd) && !input().by_element) {
-      form_.by_column = ByColumn::kBias;
-      form_.stays_beside_bias = swapped();
-      form_.factors[0] = take().at;
-      ++step_;
+    } else {
+      const bool has_bias = take_factor(ElementStep::kAdd, 0), has_scale = take_factor(ElementStep::kMultiply, 1);
+      if (has_scale && !take_factor(ElementStep::kAdd, 2)) return false;
+      form_.by_column = has_scale  ? has_bias ? ByColumn::kBiasAndScale : ByColumn::kScale
+                        : has_bias ? ByColumn::kBias
+                                   : ByColumn::kNothing;
     }
     if (next_is(ElementStep::kAdd) && input().by_element) {
       form_.adds_other = true;
@@ -166,6 +188,13 @@ class Reader {
     const StepChain& c = *steps_.chain;
     return step_ < static_cast<size_t>(c.count) && c.steps[step_].step == step && !c.details[step_].keeps &&
            !c.details[step_].takes_kept;
+  }
+  bool take_factor(ElementStep step, size_t number) {
+    if (!next_is(step) || input().by_element) return false;
+    form_.stays[number] = swapped();
+    form_.factors[number] = take().at;
+    ++step_;
+    return true;
   }
   bool swapped() const { return steps_.chain->steps[step_].swapped; }
   const ProductSteps::Input& input() const { return steps_.inputs[input_]; }

@@ -1,5 +1,6 @@
 /// What is done to a tile of a product behind it, in one pass with nothing left to decide: the usual chains of steps
-/// (core/op/step_sink.h), a bias or a normalisation by channel, then the sum with another tensor, then an activation.
+/// (core/op/step_sink.h), a bias, a normalisation or both by channel, then the sum with another tensor, then an
+/// activation.
 #pragma once
 
 #include <array>
@@ -18,18 +19,21 @@ struct StepTile {
 /// ProductSteps of a known form, on this processor; any thread may use it.
 class StepBlocks {
  public:
-  enum class ByColumn : uint8_t { kNothing, kBias, kNormalise };
+  // kScale: a product and a sum, as Keras writes a normalisation.
+  enum class ByColumn : uint8_t { kNothing, kBias, kNormalise, kScale, kBiasAndScale };
   enum class Then : uint8_t { kNothing, kRelu, kRelu6 };
   /// What is done, in this order, and with what. Pointers are to the product's first element or column.
   struct Form {
     ByColumn by_column = ByColumn::kNothing;
     bool adds_other = false;
     Then then = Then::kNothing;
-    // Of two that are no numbers in a sum it is the product's that stays.
-    bool stays_beside_bias = false, stays_beside_other = false;
+    // Of two that are no numbers in a sum or a product it is the element's that stays, not the factor's.
+    std::array<bool, 3> stays = {};
+    bool stays_beside_other = false;
     const float* product = nullptr;
     const float* other = nullptr;
-    std::array<const float*, 3> factors = {};  // the bias, or what normalises
+    std::array<const float*, 3> factors =
+        {};  // the bias, the scale, what is added then; or what normalises; null: none
     float* out = nullptr;
   };
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
+
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "core/run/fused_kernel.h"
 #include "tests/unit/ops/op_case.h"
@@ -311,7 +313,9 @@ void check_tiles(const Shape& image, int64_t window, int64_t channels, const Ste
   const Tensor pixels = marked(image, 97, 1), filter = ramp(filters.num_elements()).reshaped(filters);
   if (channels == 0) channels = depth;
   const Endpoint x = g.add({"Placeholder", {}, {{"shape", AttrValue::of(image)}}, {DType::kFloat}});
-  auto [y, value] =
+  Endpoint y;
+  Tensor value;  // no structured binding: a lambda of clang++ 14 takes none
+  std::tie(y, value) =
       node_and_value(g, head, {x, g.constant(filter)}, {pixels, filter}, window == 0 ? kPlain : kWindow, 1);
   const auto then = [&](const std::string& op, std::vector<Tensor> operands, const AttrList& attrs, size_t outputs) {
     std::vector<Endpoint> inputs = {y};
@@ -324,8 +328,10 @@ void check_tiles(const Shape& image, int64_t window, int64_t channels, const Ste
     std::vector<float> moments(static_cast<size_t>(channels), 1.25f);
     const Tensor of_channel = ramp(channels), variance = f32({channels}, moments);
     then("FusedBatchNormV3", {of_channel, of_channel, of_channel, variance}, norm_attrs(false), 6);
-  } else if (!steps.by_column.empty()) {
-    then(steps.by_column, {marked({channels}, 11, 2)}, {}, 1);
+  } else {
+    std::istringstream ops(steps.by_column);
+    uint32_t mark = 4;
+    for (std::string op; ops >> op; ++mark) then(op, {marked({channels}, 7 + mark, mark)}, {}, 1);
   }
   if (!steps.other.empty()) then(steps.other, {marked(value.shape(), 31, 3)}, {}, 1);
   if (!steps.then.empty()) then(steps.then, {}, {}, 1);
@@ -343,7 +349,7 @@ void check_tiles(const Shape& image, int64_t window, int64_t channels, const Ste
 }  // namespace
 
 TEST_CASE("what a convolution does to its tiles gives the bytes of separate kernels") {
-  for (const std::string by_column : {"", "AddV2", "Mul", "FusedBatchNormV3"}) {
+  for (const std::string by_column : {"", "AddV2", "Mul", "FusedBatchNormV3", "Mul AddV2", "AddV2 Mul AddV2"}) {
     for (const std::string other : {"", "AddV2", "Sub"}) {
       for (const std::string then : {"", "Relu", "Relu6", "Tanh"}) {
         for (const bool second : {false, true}) {
