@@ -20,7 +20,7 @@ if(EMPLACE_LIBFUZZER)
   endif()
   add_library(emplace_released STATIC IMPORTED)
   set_target_properties(emplace_released PROPERTIES IMPORTED_LOCATION ${CMAKE_SOURCE_DIR}/build/libemplace_core.a
-                        INTERFACE_LINK_LIBRARIES "${EMPLACE_JPEG};${EMPLACE_PNG};ZLIB::ZLIB;Threads::Threads;${CMAKE_DL_LIBS}")
+                        INTERFACE_LINK_LIBRARIES "${EMPLACE_RE2};${EMPLACE_JPEG};${EMPLACE_PNG};ZLIB::ZLIB;Threads::Threads;${CMAKE_DL_LIBS}")
 endif()
 if(EMPLACE_LIBFUZZER)
   foreach(source ${FUZZ_SOURCES})
