@@ -63,7 +63,8 @@ TEST_CASE("the largest elements, of every type") {
 TEST_CASE("the largest elements by an attr, and targets among them") {
   for (DType t : types_of("ApproxTopK")) {
     for (int64_t k : {1, 32, 33}) {
-      const AttrList attrs{{"k", AttrValue::of(k)}, {"aggregate_to_topk", AttrValue::of(true)}};
+      const AttrList attrs{
+          {"k", AttrValue::of(k)}, {"aggregate_to_topk", AttrValue::of(true)}, {"recall_target", AttrValue::of(0.95F)}};
       CHECK(check({"ApproxTopK", {uniform(t, Shape{3, 300}, -9, 9)}, attrs, {t, DType::kInt32}}) == "");
     }
   }

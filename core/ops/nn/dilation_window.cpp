@@ -17,6 +17,12 @@ Status find_axis(const Attrs& attrs, size_t i, int64_t in, int64_t taps, Dilatio
       return invalid_argument(cat("a filter of ", taps, " at a rate of ", axis.rate, " is too large"));
     }
   }
+  // A window that is somewhat larger than the image has no place: (in - reach + stride) / stride, which rounds towards
+  // 0.
+  if (attrs.text("padding") == "VALID" && in >= 0 && reach > in && reach - in < 2 * axis.stride) {
+    axis.out = 0;
+    return ok_status();
+  }
   ASSIGN_OR_RETURN(const WindowAxis sizes, window_axis(in, reach, 1, axis.stride, attrs.text("padding")));
   axis.out = sizes.out;
   axis.before = sizes.pad_before;

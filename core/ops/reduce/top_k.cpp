@@ -37,6 +37,8 @@ Status top_k_shape(ShapeContext& c) {
 Status approx_top_k_shape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Shape in, c.with_rank_at_least(0, 1));
   const int64_t k = c.attrs().integer("k"), last = dim_or_unknown(in, -1);
+  const float recall = c.attrs().number("recall_target");
+  if (recall <= 0 || recall > 1) return invalid_argument(cat("recall_target ", recall, " is not in (0, 1]"));
   // Also of a size that is not known, as in TensorFlow.
   if (last < k) return invalid_argument(cat("input must have last dimension >= k = ", k, " but is ", last));
   ASSIGN_OR_RETURN(const Shape rows, subshape(in, 0, -1));

@@ -152,6 +152,9 @@ Status slice_grad_cpu(KernelContext& c) {
     return invalid_argument(
         cat("# elements of backprop_val_grad and # rows of output_indices should match (#nnz of sum): got ",
             grads.dim(0), " and ", out.dim(0)));
+  if (out.dim(0) > in.dim(0))
+    return invalid_argument(cat("# rows of output_indices should be not greater than of input_indices, got ",
+                                out.dim(0), " and ", in.dim(0)));
   RETURN_IF_ERROR(ensure_output(c, 0, Shape{in.dim(0)}));
   const int64_t *from = c.in<int64_t>(1), *to = c.in<int64_t>(3), *first = c.in<int64_t>(2);
   return with_number(c.input(0).dtype(), [&]<class T>(T) -> Status {
