@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 #include <system_error>
 
 #include "cli/lost_file.h"
@@ -15,6 +16,7 @@
 #include "core/base/heap_limit.h"
 #include "core/base/printable.h"
 #include "core/base/schema.h"
+#include "core/base/stop.h"
 #include "core/base/terminal.h"
 #include "core/report/run_report.h"
 
@@ -150,6 +152,8 @@ int within_memory(Log& log, const std::function<int()>& run) {
     return run();
   } catch (const HeapOverLimit& refused) {
     return report_error(resource_exhausted(refused.what()), log);
+  } catch (const std::length_error&) {
+    return report_error(resource_exhausted("more elements than any memory holds"), log);
   } catch (const std::system_error& refused) {
     if (refused.code() != std::errc::resource_unavailable_try_again) throw;
     return report_error(resource_exhausted("the system gives no memory for one more thread, or no more threads"), log);

@@ -76,10 +76,9 @@ std::string HostMemory::refusal(HostUse use, int64_t bytes) const {
     append(text, before, kUseNames[i], " ", size_text(held));
     before = ", ";
   }
-  const int64_t machine = less_a_margin(free_host_memory()) + in_use(), wanted = in_use() + bytes;
-  if (over && limit_.load(std::memory_order_relaxed) > 0 && wanted <= machine) {
+  if (over && limit_.load(std::memory_order_relaxed) > 0 && bytes <= less_a_margin(free_host_memory())) {
     constexpr int64_t kStep = kMiB;
-    return append(text, "; --host-memory-limit ", (wanted + kStep - 1) / kStep, "MiB allows it"), text;
+    return append(text, "; --host-memory-limit ", (in_use() + bytes + kStep - 1) / kStep, "MiB allows it"), text;
   }
   return append(text, "; ", kRemedies[static_cast<size_t>(use)]), text;
 }

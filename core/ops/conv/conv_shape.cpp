@@ -61,7 +61,8 @@ Status match_channels(ConvShape& s, int64_t last, bool depthwise) {
         cat("Depth of input (", s.in_c, ") is not a multiple of input depth of filter (", s.filter_c, ")"));
   }
   const int64_t groups = s.in_c / s.filter_c;
-  if (groups > 0 && last >= 0 && last % groups != 0) {
+  if (groups == 0) return invalid_argument("Number of groups must not be 0");
+  if (last >= 0 && last % groups != 0) {
     return invalid_argument(
         cat("Depth of output (", last, ") is not a multiple of the number of groups (", groups, ")"));
   }

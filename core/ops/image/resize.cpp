@@ -54,8 +54,11 @@ Result<Shape> resized_shape(const Shape& image, const Tensor& size) {
 }
 
 Status check_resized_gradient(const Shape& grads, const Shape& image) {
-  if (grads.rank() == 4 && image.rank() == 4 && grads.dim(0) == image.dim(0) && grads.dim(3) == image.dim(3))
+  if (grads.rank() == 4 && image.rank() == 4 && grads.dim(0) == image.dim(0) && grads.dim(3) == image.dim(3)) {
+    if (grads.dim(1) == 0 || grads.dim(2) == 0) return invalid_argument("resized dimensions must be positive");
+    if (image.dim(1) == 0 || image.dim(2) == 0) return invalid_argument("original dimensions must be positive");
     return ok_status();
+  }
   return invalid_argument(cat("grads ", grads.to_string(), " and original_image ", image.to_string(),
                               " must be images with the same batch and channels"));
 }

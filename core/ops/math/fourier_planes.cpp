@@ -142,10 +142,17 @@ Result<ScratchVector<int64_t>> asked_sizes(const KernelContext& c, int rank, boo
   return sizes;
 }
 
+/// TensorFlow leaves its output as memory was.
+Status of_nothing(KernelContext& c) {
+  fill_zeros(*c.parallel_, c.output(0));
+  return ok_status();
+}
+
 template <int kRank, class R, class T>
 Status real_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(const ScratchVector<int64_t> sizes, asked_sizes(c, kRank, false));
   if (c.output(0).num_elements() == 0) return ok_status();
+  if (c.input(0).num_elements() == 0) return of_nothing(c);
   const ScratchVector<int64_t> given = last_sizes(c.input(0).shape(), kRank);
   ScratchVector<int64_t> kept = sizes;
   kept.back() = sizes.back() / 2 + 1;
@@ -171,6 +178,7 @@ template <int kRank, class R, class T>
 Status back_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(const ScratchVector<int64_t> sizes, asked_sizes(c, kRank, true));
   if (c.output(0).num_elements() == 0) return ok_status();
+  if (c.input(0).num_elements() == 0) return of_nothing(c);
   const ScratchVector<int64_t> given = last_sizes(c.input(0).shape(), kRank);
   ScratchVector<int64_t> used = sizes;
   used.back() = sizes.back() / 2 + 1;

@@ -24,6 +24,7 @@ AxisSlices::AxisSlices(const Shape& shape, int64_t axis) {
 Result<Shape> range_shape(const ShapeContext& c, int i, const Shape& x) {
   const int64_t axis = c.attrs().integer("axis");
   if (axis < -1) return invalid_argument(cat("axis should be at least -1, got ", axis));
+  if (axis >= INT32_MAX) return invalid_argument(cat("axis should be less than ", INT32_MAX, ", got ", axis));
   const int rank = axis == -1 ? 0 : 1;
   RETURN_IF_ERROR(c.with_rank(i, rank).take_status());
   ASSIGN_OR_RETURN(const Shape range, c.with_rank(i + 1, rank));

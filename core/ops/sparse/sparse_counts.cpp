@@ -60,7 +60,8 @@ Status SparseCounting::write(KernelContext& c, const Tensor& weights, int64_t ro
   RETURN_IF_ERROR(c.allocate_output(1, Shape{bins}));
   RETURN_IF_ERROR(c.allocate_output(2, Shape{rank}));
   if (rows >= 0) c.out<int64_t>(2)[0] = rows;
-  c.out<int64_t>(2)[rank - 1] = most_ >= 0 ? most_ : std::max(largest_ + 1, least_);
+  const int64_t bound = largest_ == INT64_MAX ? INT64_MIN : largest_ + 1;  // as TensorFlow's sum wraps
+  c.out<int64_t>(2)[rank - 1] = most_ >= 0 ? most_ : std::max(bound, least_);
   with_real(c.output(1).dtype(), [&]<class T>(T) {
     write_as(c, weights.num_elements() > 0 && !binary_ ? weights.data<T>() : nullptr, rows >= 0);
   });

@@ -69,7 +69,7 @@ Status ragged_fill_shape(ShapeContext& c) {
 }
 
 /// Checks the inputs; `lengths`: how many values each row has.
-Status count_rows(const KernelContext& c, ScratchVector<int64_t>& lengths) {
+Status count_rows(KernelContext& c, ScratchVector<int64_t>& lengths) {
   const Shape &rowids = c.input(0).shape(), &values = c.input(1).shape();
   if (rowids.rank() != 1) return invalid_argument(cat("value_rowids must be a vector, saw: ", rowids.to_string()));
   if (values.rank() != 1) return invalid_argument(cat("values must be a vector, saw: ", values.to_string()));
@@ -85,6 +85,7 @@ Status count_rows(const KernelContext& c, ScratchVector<int64_t>& lengths) {
   if (rows < 0) return invalid_argument(cat("nrows must not be negative, got ", rows));
   if (rows == 0 && rowids.dim(0) != 0)
     return invalid_argument(cat("Received RaggedTensor with no rows but rowids.shape[0] = ", rowids.dim(0)));
+  RETURN_IF_ERROR(c.allocate_output(2, Shape{rows}));  // which tells numbers of rows that no memory holds
   lengths.assign(static_cast<size_t>(rows), 0);
   for (int64_t i = 0; i < rowids.dim(0); ++i) {
     const int64_t row = c.in<int64_t>(0)[i];
@@ -98,7 +99,6 @@ Status ragged_fill_cpu(KernelContext& c) {
   ScratchVector<int64_t> next;  // where the row's next value goes
   RETURN_IF_ERROR(count_rows(c, next));
   const auto rows = static_cast<int64_t>(next.size()), count = c.input(0).num_elements();
-  RETURN_IF_ERROR(c.allocate_output(2, Shape{rows}));
   int64_t total = 0;
   for (int64_t row = 0; row < rows; ++row) {
     int64_t& at = next[static_cast<size_t>(row)];

@@ -133,7 +133,7 @@ Result<RowSizes> check_segment_gradient(const KernelContext& c) {
   RETURN_IF_ERROR(check_rows(indices, ids));
   const int64_t segments = grad.shape().dim(0), rows = int_at(c.input(3), 0);
   if (rows < 0) return invalid_argument(cat("output_dim0 must not be negative: ", rows));
-  for (int64_t i = 0; i < ids.num_elements(); ++i) {
+  for (int64_t i = 0; rows > 0 && i < ids.num_elements(); ++i) {
     const int64_t id = int_at(ids, i), at = int_at(indices, i);
     if (at < 0 || at >= rows) return invalid_argument(cat("Index ", at, " out of range [0, ", rows, ")."));
     if (id < 0 || id >= segments) return invalid_argument(cat("Segment id ", id, " out of range [0, ", segments, ")."));
@@ -184,7 +184,9 @@ ScratchVector<int64_t> values_of(const Tensor& indices) {
 template <Share kShare, class T>
 Status segment_gradient_cpu(KernelContext& c) {
   ASSIGN_OR_RETURN(const RowSizes size, check_segment_gradient(c));
-  RETURN_IF_ERROR(allocate_rows(c, int_at(c.input(3), 0)));
+  const int64_t rows = int_at(c.input(3), 0);
+  RETURN_IF_ERROR(allocate_rows(c, rows));
+  if (rows == 0) return ok_status();
   return spread_segments<T>(c, kShare, size, values_of(c.input(1)));
 }
 
@@ -203,7 +205,7 @@ Status sparse_segment_rows_shape(ShapeContext& c) {
 
 /// Of each chosen row its place among all of them, which are output 1: sorted, none twice.
 Result<ScratchVector<int64_t>> begin_chosen_rows(KernelContext& c) {
-  const ScratchVector<int64_t> chosen = values_of(c.input(1));
+  const ScratchVector<int64_t> chosen = int_at(c.input(3), 0) > 0 ? values_of(c.input(1)) : ScratchVector<int64_t>();
   ScratchVector<int64_t> rows = chosen, places(chosen.size());
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
@@ -223,6 +225,7 @@ Status gradient_of_chosen_rows_cpu(KernelContext& c) {
   if (c.input(3).shape().rank() != 0) return invalid_argument("dense_output_dim0 should be a scalar.");
   ASSIGN_OR_RETURN(const RowSizes size, check_segment_gradient(c));
   ASSIGN_OR_RETURN(const ScratchVector<int64_t> places, begin_chosen_rows(c));
+  if (places.empty()) return ok_status();
   return spread_segments<T>(c, kShare, size, places);
 }
 
