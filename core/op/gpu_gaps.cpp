@@ -11,6 +11,7 @@ constexpr std::string_view kHostIntegers = "TensorFlow changes them in host memo
 constexpr std::string_view kSeries = "series are as long as their argument asks for";
 constexpr std::string_view kImages = "images are prepared where they are decoded";
 constexpr std::string_view kWaves = "transforms go by halves, or as a convolution";
+constexpr std::string_view kCells = "steps of recurrent cells go one after the other, on the CPU";
 constexpr std::string_view kVolumes = "volumes are convolved and pooled on the CPU";
 constexpr std::string_view kQuantised = "quantisation is tried out on the CPU";
 constexpr std::string_view kTrials = "numbers that are drawn by trying take as many trials as it takes";
@@ -134,6 +135,14 @@ constexpr GpuGap kGaps[] = {
     {"ImageProjectiveTransformV2", DType::kInvalid, kImages},
     {"ImageProjectiveTransformV3", DType::kInvalid, kImages},
     {"RGBToHSV", DType::kInvalid, kImages},
+    {"BlockLSTM", DType::kInvalid, kCells},
+    {"BlockLSTMGrad", DType::kInvalid, kCells},
+    {"BlockLSTMGradV2", DType::kInvalid, kCells},
+    {"BlockLSTMV2", DType::kInvalid, kCells},
+    {"GRUBlockCell", DType::kInvalid, kCells},
+    {"GRUBlockCellGrad", DType::kInvalid, kCells},
+    {"LSTMBlockCell", DType::kInvalid, kCells},
+    {"LSTMBlockCellGrad", DType::kInvalid, kCells},
     {"AvgPool3D", DType::kInvalid, kVolumes},
     {"AvgPool3DGrad", DType::kInvalid, kVolumes},
     {"Conv3D", DType::kInvalid, kVolumes},
