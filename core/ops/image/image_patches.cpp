@@ -49,4 +49,37 @@ Result<ImagePatches> image_patches(const Attrs& attrs, const Shape& images) {
   return p;
 }
 
+Status check_volume_patch_attrs(const Attrs& attrs) {
+  for (const char* name : {"ksizes", "strides"}) {
+    const std::vector<int64_t>& given = attrs.integers(name);
+    if (given[0] != 1 || given[4] != 1) return unimplemented(cat("Only support ", name, " across space."));
+    if (given[1] < 1 || given[2] < 1 || given[3] < 1) return out_of_range(cat(name, " is out of range."));
+  }
+  return ok_status();
+}
+
+Result<VolumePatches> volume_patches(const Attrs& attrs, const Shape& volumes) {
+  const auto &taps = attrs.integers("ksizes"), &strides = attrs.integers("strides");
+  VolumePatches p;
+  p.batch = volumes.dim(0);
+  p.depth = volumes.dim(4);
+  PatchAxis* const axes[] = {&p.z, &p.y, &p.x};
+  int64_t row = p.depth;
+  bool known = true;
+  for (size_t i = 0; i < 3; ++i) {
+    *axes[i] = {.in = volumes.dim(static_cast<int>(i) + 1), .taps = taps[i + 1], .stride = strides[i + 1]};
+    ASSIGN_OR_RETURN(row, multiply_dims(row, taps[i + 1]));
+    known = known && axes[i]->in >= 0;
+  }
+  p.out = Shape{p.batch, -1, -1, -1, row};
+  for (size_t i = 0; i < 3 && known; ++i) {
+    RETURN_IF_ERROR(place_windows(*axes[i], attrs.text("padding")));
+    // TensorFlow centres them here also where they leave cells out: then the first one begins behind the first cell.
+    if (attrs.text("padding") == "SAME")
+      axes[i]->before = ((axes[i]->out - 1) * axes[i]->stride + axes[i]->taps - axes[i]->in) / 2;
+    p.out.dim(static_cast<int>(i) + 1) = axes[i]->out;
+  }
+  return p;
+}
+
 }  // namespace emplace
