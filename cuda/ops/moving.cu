@@ -294,6 +294,7 @@ void add_moving(KernelTable& table) {
   table.add("AssignVariableOp", kTypes | kQuantized | kTiny, moving);
   table.add("Fill", DTypeSet{DType::kInt4, DType::kUInt4}, moving);
   table.add("Empty", kTypes, moving);
+  table.add("ParallelConcat", kFloating, moving);
 }
 
 }  // namespace emplace::cuda

@@ -237,6 +237,8 @@ void add_sums(KernelTable& table) {
   table.add("AddN", kFloating | kComplexes | DTypeSet{DType::kUInt32, DType::kInt64},
             by_output<AddN, float, double, half, bfloat16, complex64, complex128, uint32_t, int64_t>);
   table.add_host_code("AddN", kInt32);
+  table.add("AccumulateNV2", kFloating | DTypeSet{DType::kUInt32, DType::kInt64},
+            by_output<AddN, float, double, half, bfloat16, uint32_t, int64_t>);
   for (auto op : {"AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"}) {
     table.add(op, kNumbers,
               by_input<1, Update, float, double, half, bfloat16, complex64, complex128, int8_t, int16_t, int32_t,

@@ -1,9 +1,10 @@
-// AddN: the sum of any number of tensors of one shape, from the first to the last.
+// AddN, AccumulateNV2: the sum of any number of tensors of one shape, from the first to the last.
 #include <algorithm>
 #include <tuple>
 
 #include "core/base/cat.h"
 #include "core/op/gradient_context.h"
+#include "core/op/of_run.h"
 #include "core/ops/kit/elementwise.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/list/element_sum.h"
@@ -113,12 +114,37 @@ Status add_n_shape(ShapeContext& c) {
   return ok_status();
 }
 
+/// Before a run, what the attr says, as TensorFlow; its kernels ask the first input.
+Status accumulate_shape(ShapeContext& c) {
+  Shape all = is_of_run(c) ? c.input(0) : c.attrs().shape("shape");
+  for (int i = 1; i < c.num_inputs() && is_of_run(c); ++i) {
+    auto merged = ShapeContext::merge(c.input(i), all);
+    if (!merged.ok()) {
+      return invalid_argument(
+          cat("Parameters and update must be the same size, got ", all.to_string(), " and ", c.input(i).to_string()));
+    }
+    all = merged.take();
+  }
+  c.set_output(0, std::move(all));
+  return ok_status();
+}
+
 Status add_n_gradient(GradientContext& g) {
   for (int i = 0; i < g.num_inputs(); ++i) g.pass_on(0, i);
   return g.status();
 }
 
 }  // namespace
+
+OpDef accumulate_nv2_op() {
+  return OpDef("AccumulateNV2")
+      .doc("The sum of all inputs, which have one shape. TensorFlow makes it of a variable that it adds them to.")
+      .traits({.of_sums = OfSums::kAdds})
+      .shape(accumulate_shape)
+      .may_overwrite_input()
+      .cpu(kNumbers, make<AddN>)
+      .gradient(add_n_gradient);
+}
 
 OpDef add_n_op() {
   return OpDef("AddN")

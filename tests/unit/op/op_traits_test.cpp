@@ -102,7 +102,7 @@ TEST_CASE("traits: what training asks") {
   CHECK(ops_with(OfSums::kKeeps) ==
         "Cast CheckNumerics CheckNumericsV2 ExpandDims Identity Print Reshape Squeeze StopGradient");
   CHECK(ops_with(OfSums::kNegates) == "Neg");
-  CHECK(ops_with(OfSums::kAdds) == "Add AddN AddV2 Sub");
+  CHECK(ops_with(OfSums::kAdds) == "AccumulateNV2 Add AddN AddV2 Sub");
   CHECK(ops_with(OfSums::kMultiplies) == "Mul");
   CHECK(ops_with(OfSums::kDivides) == "Div DivNoNan RealDiv");
   CHECK(ops_with(OfSums::kSums) == "Sum");
