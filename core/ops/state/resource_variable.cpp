@@ -124,6 +124,24 @@ Status variable_shape_shape(ShapeContext& c) {
   return ok_status();
 }
 
+class DestroyResource final : public Kernel {
+ public:
+  explicit DestroyResource(const KernelInit& init) : may_miss_(init.attrs.flag("ignore_lookup_error")) {}
+  Status run(KernelContext& c) override {
+    Variable& v = c.variable(0);
+    if (v.dtype == DType::kInvalid)
+      return unimplemented("only variables are destroyed here: tables, stacks and arrays end with their last handle");
+    std::lock_guard lock(v.mutex);
+    if (!v.value.valid() && !may_miss_)
+      return not_found(cat("Resource localhost/", v.name, "/N10tensorflow3VarE does not exist."));
+    v.value = Tensor();
+    return ok_status();
+  }
+
+ private:
+  const bool may_miss_;
+};
+
 Status nothing_cpu(KernelContext&) { return ok_status(); }
 
 }  // namespace
@@ -142,6 +160,13 @@ OpDef disable_copy_on_read_op() {
       .shape(shape_none)
       .cpu(stateless<nothing_cpu>)
       .not_differentiable();
+}
+OpDef destroy_resource_op() {
+  return OpDef("DestroyResourceOp")
+      .doc("Takes the value away from the variable behind the handle.")
+      .traits({.writes_variable = true})
+      .shape(shape_none)
+      .cpu(make<DestroyResource>);
 }
 OpDef var_handle_op() {
   return OpDef("VarHandleOp")
