@@ -163,6 +163,7 @@ const OnCpuAlone kOnCpuAlone[] = {
       "UnicodeDecode",
       "UnicodeDecodeWithOffsets",
       "UnicodeEncode",
+      "UnicodeScript",
       "UnicodeTranscode",
       "UnsortedSegmentJoin"}},
     {"lengths of rows decide where elements go",

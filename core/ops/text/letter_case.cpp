@@ -3,22 +3,22 @@
 
 #include "core/base/cat.h"
 #include "core/op/op_def.h"
+#include "core/ops/text/letters.h"
 #include "core/ops/text/text_map.h"
 
 namespace emplace {
 namespace {
 
-/// Of the letters a to z. With the encoding utf-8 others have cases, too: texts with such are refused.
-template <char first, char other>
+/// Without an encoding of the letters a to z alone.
+template <char first, char other, std::string (*of_utf8)(std::string_view)>
 class LetterCase final : public Kernel {
  public:
   explicit LetterCase(const KernelInit& init) : encoding_(init.attrs.text("encoding")) {}
   Status run(KernelContext& c) override {
     if (!encoding_.empty() && encoding_ != "utf-8")
       return invalid_argument(cat("only utf-8 or '' (no encoding) is supported, received ", encoding_));
-    return map_texts<std::string>(c, [&](std::string text) -> Result<std::string> {
-      if (!encoding_.empty() && std::any_of(text.begin(), text.end(), [](char x) { return (x & 0x80) != 0; }))
-        return unimplemented(cat("the case of letters beyond ASCII: '", text, "'"));
+    return map_texts<std::string>(c, [&](std::string text) -> std::string {
+      if (!encoding_.empty()) return of_utf8(text);
       for (char& x : text) {
         if (x >= first && x < first + 26) x = static_cast<char>(x - first + other);
       }
@@ -57,15 +57,15 @@ class StringLength final : public Kernel {
 
 OpDef string_lower_op() {
   return OpDef("StringLower")
-      .doc("Each text with a to z for A to Z; other letters stay or, with an encoding, are refused.")
+      .doc("Each text in small letters: of A to Z or, with the encoding utf-8, of all letters.")
       .shape(shape_unchanged)
-      .cpu(make<LetterCase<'A', 'a'>>);
+      .cpu(make<LetterCase<'A', 'a', lower_of_utf8>>);
 }
 OpDef string_upper_op() {
   return OpDef("StringUpper")
-      .doc("Each text with A to Z for a to z; other letters stay or, with an encoding, are refused.")
+      .doc("Each text in capital letters: of a to z or, with the encoding utf-8, of all letters.")
       .shape(shape_unchanged)
-      .cpu(make<LetterCase<'a', 'A'>>);
+      .cpu(make<LetterCase<'a', 'A', upper_of_utf8>>);
 }
 OpDef string_strip_op() {
   return OpDef("StringStrip")

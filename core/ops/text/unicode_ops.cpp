@@ -1,8 +1,12 @@
 // UnicodeDecode, UnicodeDecodeWithOffsets, UnicodeEncode, UnicodeTranscode: texts as characters, and back.
+// UnicodeScript: the scripts of characters.
+#include <algorithm>
+
 #include "core/base/scratch_vector.h"
 #include "core/op/op_def.h"
 #include "core/ops/kit/shape_math.h"
 #include "core/ops/ragged/row_splits.h"
+#include "core/ops/text/letters.h"
 #include "core/ops/text/text_map.h"
 #include "core/ops/text/unicode.h"
 
@@ -126,6 +130,12 @@ class UnicodeTranscode final : public Kernel {
   Result<CharacterPolicy> policy_;
 };
 
+Status unicode_script_cpu(KernelContext& c) {
+  RETURN_IF_ERROR(ensure_output(c, 0, c.input(0).shape()));
+  std::transform(c.in<int32_t>(0), c.in<int32_t>(0) + c.input(0).num_elements(), c.out<int32_t>(0), script_of);
+  return ok_status();
+}
+
 }  // namespace
 
 OpDef unicode_decode_op() {
@@ -151,6 +161,12 @@ OpDef unicode_encode_op() {
       .kernel_attr("Tsplits")
       .cpu(DTypeSet{DType::kInt32, DType::kInt64}, make<UnicodeEncode>)
       .not_differentiable();
+}
+OpDef unicode_script_op() {
+  return OpDef("UnicodeScript")
+      .doc("ICU's number of the script that each character is of, -1 for what is no character.")
+      .shape(shape_unchanged)
+      .cpu(stateless<unicode_script_cpu>);
 }
 OpDef unicode_transcode_op() {
   return OpDef("UnicodeTranscode")
