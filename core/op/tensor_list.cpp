@@ -58,7 +58,10 @@ Status no_list(const Tensor& variant) {
     return invalid_argument(cat("Input list must be a scalar saw: ", variant.shape().to_string()));
   const TensorList* held = behind(variant);
   return invalid_argument(cat("Input handle is not a list. Saw: '",
-                              held && held->held == Held::kRagged ? "RaggedTensorVariant" : "nothing", "'"));
+                              !held                         ? "nothing"
+                              : held->held == Held::kRagged ? "RaggedTensorVariant"
+                                                            : "Tensor",
+                              "'"));
 }
 
 }  // namespace

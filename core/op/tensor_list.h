@@ -1,8 +1,8 @@
 /// TensorList: what an element of a tensor of type variant holds.
 ///
-/// A scalar variant holds a list, an optional, a ragged tensor, or nothing. A variant with a shape is one more of them:
-/// what holds its elements, which are scalar variants, in row-major order. So whoever copies, adds or frees variants
-/// needs one recursion, and a reshaped variant shares its elements.
+/// A scalar variant holds a list, an optional, a ragged tensor, a tensor, or nothing. A variant with a shape is one
+/// more of them: what holds its elements, which are scalar variants, in row-major order. So whoever copies, adds or
+/// frees variants needs one recursion, and a reshaped variant shares its elements.
 ///
 /// Who changes a list does so in place if nobody else holds it, else on a copy, whose elements share their buffers: n
 /// writes in a loop take O(n).
@@ -43,6 +43,7 @@ class ListElements {
 enum class Held : uint8_t {
   kList,      // also an optional: a list of no type
   kRagged,    // row splits, from the outermost on, and last the values, of type TensorList::dtype
+  kTensor,    // one tensor, of that type and shape
   kVariants,  // the elements of a variant that has a shape; one that is not set holds nothing
 };
 

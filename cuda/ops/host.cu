@@ -97,6 +97,7 @@ void add_host(KernelTable& table) {
   constexpr DTypeSet kHost{DType::kInt32};
   table.add_host_code("Const", kHost);
   table.add("Const", kAnyType, make<Const>);
+  table.add_host_code("DeserializeSparse", DTypeSet{DType::kVariant});
 }
 
 }  // namespace emplace::cuda

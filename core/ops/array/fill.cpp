@@ -91,6 +91,7 @@ Status zeros_like_cpu(KernelContext& c) {
 Result<Tensor> zero_variant(KernelContext& c, const Tensor& variant, int depth) {
   if (depth == kMostNestedLists) return nested_too_deep();
   ASSIGN_OR_RETURN(const TensorList* list, held_in(variant));
+  if (list->held == Held::kTensor) return unimplemented("zeros like a tensor that a variant holds");
   TensorList zeros = list->unset();
   for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
     const Tensor& element = list->elements[i];

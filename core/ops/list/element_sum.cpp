@@ -68,7 +68,8 @@ Status ElementSum::add_variants(KernelContext& c, Tensor& to, const Tensor& more
   if (!left.valid() || !right.valid()) return to = left.valid() ? left : more, ok_status();
   ASSIGN_OR_RETURN(const TensorList* held, held_in(left));
   ASSIGN_OR_RETURN(const TensorList* other, held_in(right));
-  if (held->held != other->held) return invalid_argument("a list and a ragged tensor cannot be added");
+  if (held->held != other->held) return invalid_argument("variants that hold different things cannot be added");
+  if (held->held == Held::kTensor) return unimplemented("tensors that variants hold cannot be added");
   TensorList sum = *held;
   RETURN_IF_ERROR(held->held == Held::kRagged ? add_ragged(c, sum, *other, depth + 1)
                                               : add_list(c, sum, *other, depth + 1));
