@@ -25,26 +25,42 @@ ExampleFeature read_feature(std::string_view message) {
   return feature;
 }
 
-void read_features(std::string_view message, ExampleFeatures& features) {
+/// A map's entries: named[key] = value(bytes).
+template <class Named, class F>
+void read_named(std::string_view message, Named& named, const F& value) {
   for (pbf_reader r(message.data(), message.size()); r.next();) {
     if (r.tag() != 1 || r.wire_type() != pbf_wire_type::length_delimited) {
       r.skip();
       continue;
     }
     std::string_view key;
-    ExampleFeature feature;
+    typename Named::mapped_type found{};
     for (pbf_reader entry = r.get_message(); entry.next();) {
       const bool bytes = entry.wire_type() == pbf_wire_type::length_delimited;
       if (bytes && entry.tag() == 1) {
         key = view_of(entry.get_view());
       } else if (bytes && entry.tag() == 2) {
-        feature = read_feature(view_of(entry.get_view()));
+        found = value(view_of(entry.get_view()));
       } else {
         entry.skip();
       }
     }
-    features[key] = feature;
+    named[key] = std::move(found);
   }
+}
+
+void read_features(std::string_view message, ExampleFeatures& features) { read_named(message, features, read_feature); }
+
+std::vector<ExampleFeature> read_feature_list(std::string_view message) {
+  std::vector<ExampleFeature> list;
+  for (pbf_reader r(message.data(), message.size()); r.next();) {
+    if (r.tag() == 1 && r.wire_type() == pbf_wire_type::length_delimited) {
+      list.push_back(read_feature(view_of(r.get_view())));
+    } else {
+      r.skip();
+    }
+  }
+  return list;
 }
 
 // Packed or not: both are one list. A value in another form ends the reading, as TensorFlow's.
@@ -84,6 +100,23 @@ bool read_example(std::string_view message, ExampleFeatures& features) {
     for (pbf_reader r(message.data(), message.size()); r.next();) {
       if (r.tag() == 1 && r.wire_type() == pbf_wire_type::length_delimited) {
         read_features(view_of(r.get_view()), features);
+      } else {
+        r.skip();
+      }
+    }
+  } catch (const protozero::exception&) {
+    return false;
+  }
+  return true;
+}
+
+bool read_sequence_example(std::string_view message, ExampleFeatures& context, ExampleFeatureLists& lists) {
+  try {
+    for (pbf_reader r(message.data(), message.size()); r.next();) {
+      if (r.tag() == 1 && r.wire_type() == pbf_wire_type::length_delimited) {
+        read_features(view_of(r.get_view()), context);
+      } else if (r.tag() == 2 && r.wire_type() == pbf_wire_type::length_delimited) {
+        read_named(view_of(r.get_view()), lists, read_feature_list);
       } else {
         r.skip();
       }

@@ -21,6 +21,12 @@ using ExampleFeatures = std::unordered_map<std::string_view, ExampleFeature>;
 /// False if the bytes are no Example. Of features of one name the last one counts.
 bool read_example(std::string_view message, ExampleFeatures& features);
 
+/// A list of features of one name, in order.
+using ExampleFeatureLists = std::unordered_map<std::string_view, std::vector<ExampleFeature>>;
+
+/// False if the bytes are no SequenceExample. Of features and lists of one name the last one counts.
+bool read_sequence_example(std::string_view message, ExampleFeatures& context, ExampleFeatureLists& lists);
+
 /// Elements of several lists of one type, one behind the other.
 class ExampleValues {
  public:

@@ -1,0 +1,504 @@
+// ParseSequenceExample, ParseSequenceExampleV2, ParseSingleSequenceExample: tensors of SequenceExample messages, which
+// have features and lists of features: a row for each message, or one message alone.
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/base/cat.h"
+#include "core/op/op_def.h"
+#include "core/ops/kit/element.h"
+#include "core/ops/kit/shape_math.h"
+#include "core/ops/text/example_message.h"
+
+namespace emplace {
+namespace {
+
+struct NamedFeature {
+  std::string key;
+  DType type;
+};
+struct ShapedFeature : NamedFeature {
+  Shape shape;
+  int64_t size = 1;             // elements of a row
+  Tensor filling;               // of the context: what stands where there is none; without elements: nothing may
+  bool may_be_missing = false;  // of lists: as if it had no row
+};
+
+/// Features of a kind, those of the messages themselves (the context) or the lists.
+struct WantedFeatures {
+  std::vector<NamedFeature> sparse, ragged;
+  std::vector<ShapedFeature> dense;
+};
+
+/// The attrs of one of the two kinds; names begin with `prefix`.
+struct FeatureAttrs {
+  FeatureAttrs(const Attrs& attrs, const std::string& prefix)
+      : sparse(attrs.types(prefix + "sparse_types")),
+        dense(attrs.types(prefix == "context_" ? "Tcontext_dense" : prefix + "dense_types")),
+        shapes(attrs.shapes(prefix + "dense_shapes")) {
+    if (attrs.find(prefix + "ragged_value_types")) {
+      ragged = attrs.types(prefix + "ragged_value_types");
+      splits = attrs.types(prefix + "ragged_split_types");
+    }
+    const auto count = [&](const std::string& name, size_t otherwise) {
+      return attrs.find(name) ? attrs.integer(name) : static_cast<int64_t>(otherwise);
+    };
+    num_sparse = count("N" + prefix + "sparse", sparse.size());
+    num_dense = count("N" + prefix + "dense", dense.size());
+  }
+  std::vector<DType> sparse, dense, ragged, splits;
+  std::vector<Shape> shapes;
+  int64_t num_sparse = 0, num_dense = 0;
+
+  /// Outputs are numbered by these lists, so they have to be as long as each other.
+  Status check(std::string_view prefix) const {
+    if (num_sparse != static_cast<int64_t>(sparse.size()))
+      return invalid_argument(cat("len(", prefix, "sparse_keys) != len(", prefix, "sparse_types)"));
+    if (num_dense != static_cast<int64_t>(dense.size()) || dense.size() != shapes.size())
+      return invalid_argument(cat("len(", prefix, "dense_keys), the types and the shapes differ: ", num_dense, ", ",
+                                  dense.size(), ", ", shapes.size()));
+    if (ragged.size() != splits.size())
+      return invalid_argument(cat("len(", prefix, "ragged_value_types) != len(", prefix, "ragged_split_types)"));
+    return ok_status();
+  }
+
+  Result<WantedFeatures> wanted(const std::vector<std::string>& sparse_keys, const std::vector<std::string>& dense_keys,
+                                const std::vector<std::string>& ragged_keys) const {
+    if (sparse_keys.size() != sparse.size() || dense_keys.size() != dense.size() || ragged_keys.size() != ragged.size())
+      return invalid_argument(cat("there are ", sparse_keys.size(), ", ", dense_keys.size(), " and ",
+                                  ragged_keys.size(), " keys of sparse, dense and ragged features, and types of ",
+                                  sparse.size(), ", ", dense.size(), " and ", ragged.size()));
+    WantedFeatures all;
+    for (size_t i = 0; i < sparse.size(); ++i) all.sparse.push_back({sparse_keys[i], sparse[i]});
+    for (size_t i = 0; i < ragged.size(); ++i) all.ragged.push_back({ragged_keys[i], ragged[i]});
+    for (size_t i = 0; i < dense.size(); ++i) {
+      if (!shapes[i].rank_known() || !shapes[i].fully_known())
+        return invalid_argument(cat("Shape ", shapes[i].to_string(), " of '", dense_keys[i], "' is not fully defined"));
+      const std::optional<int64_t> size = shapes[i].checked_num_elements();
+      if (!size)
+        return invalid_argument(cat("Shape ", shapes[i].to_string(), " of '", dense_keys[i], "' is too large"));
+      all.dense.push_back({{dense_keys[i], dense[i]}, shapes[i], *size, {}, false});
+    }
+    return all;
+  }
+};
+
+/// No key may be asked for in two ways.
+Status check_keys(const WantedFeatures& wanted, std::string_view what) {
+  std::set<std::string_view> sparse, dense;
+  for (const NamedFeature& f : wanted.sparse) sparse.insert(f.key);
+  for (const ShapedFeature& f : wanted.dense) {
+    if (sparse.contains(f.key)) return invalid_argument(cat(what, " ", f.key, " cannot be both dense and sparse"));
+    dense.insert(f.key);
+  }
+  for (const NamedFeature& f : wanted.ragged) {
+    if (sparse.contains(f.key)) return invalid_argument(cat(what, " ", f.key, " cannot be both ragged and sparse"));
+    if (dense.contains(f.key)) return invalid_argument(cat(what, " ", f.key, " cannot be both ragged and dense"));
+  }
+  return ok_status();
+}
+
+/// What a message has of a feature: rows of elements; of the context one.
+struct FoundRows {
+  std::vector<int64_t> lengths;
+  ExampleValues values;
+};
+
+class ParsedSequences {
+ public:
+  /// `batch`: a row for each message. `names`: of the messages, or null.
+  ParsedSequences(KernelContext& c, bool batch, const Tensor* names) : c_(c), batch_(batch), names_(names) {}
+
+  Status run(const WantedFeatures& context, const WantedFeatures& lists, bool has_lengths) {
+    const int64_t messages = c_.input(0).num_elements();
+    if (names_ && names_->num_elements() > 0 && names_->num_elements() != messages)
+      return invalid_argument(cat("example_names must be empty or have the correct number of elements: there are ",
+                                  names_->num_elements(), " for ", messages, " messages"));
+    context_.resize(static_cast<size_t>(messages));
+    lists_.resize(static_cast<size_t>(messages));
+    for (size_t m = 0; m < context_.size(); ++m) {
+      if (!read_sequence_example(c_.in<std::string>(0)[m], context_[m], lists_[m]))
+        return invalid_argument(cat("Invalid protocol message input, example id: ", name_of(m)));
+    }
+    RETURN_IF_ERROR(put_sparse(context, false));
+    for (const ShapedFeature& f : context.dense) RETURN_IF_ERROR(put_context_dense(f));
+    RETURN_IF_ERROR(put_ragged(context, false));
+    RETURN_IF_ERROR(put_sparse(lists, true));
+    const int lengths = next_ + static_cast<int>(lists.dense.size());
+    for (size_t i = 0; i < lists.dense.size(); ++i)
+      RETURN_IF_ERROR(put_list_dense(lists.dense[i], has_lengths ? lengths + static_cast<int>(i) : -1));
+    if (has_lengths) next_ += static_cast<int>(lists.dense.size());
+    return put_ragged(lists, true);
+  }
+
+ private:
+  std::string name_of(size_t message) const {
+    return names_ && static_cast<size_t>(names_->num_elements()) > message ? names_->data<std::string>()[message]
+                                                                           : "<unknown>";
+  }
+
+  Status append(size_t message, const NamedFeature& wanted, const ExampleFeature& feature, bool list,
+                FoundRows& rows) const {
+    const int64_t before = rows.values.size();
+    const auto failure = [&](std::string_view what) {
+      return invalid_argument(cat("Name: ", name_of(message), list ? ", Feature list: " : ", Context feature: ",
+                                  wanted.key, list ? cat(", Index: ", rows.lengths.size()) : "", ".  ", what));
+    };
+    if (feature.type != DType::kInvalid && feature.type != wanted.type)
+      return failure(cat("Data types don't match. Expected type: ", dtype_tf_name(wanted.type)));
+    if (feature.type != DType::kInvalid && !rows.values.append(feature.list)) return failure("The list is damaged.");
+    rows.lengths.push_back(rows.values.size() - before);
+    return ok_status();
+  }
+
+  /// Appends the rows of that message. False: it has none of the feature.
+  Result<bool> take(size_t message, const NamedFeature& wanted, bool list, FoundRows& rows) const {
+    if (!list) {
+      const auto found = context_[message].find(wanted.key);
+      if (found == context_[message].end()) return false;
+      RETURN_IF_ERROR(append(message, wanted, found->second, list, rows));
+      return true;
+    }
+    const auto found = lists_[message].find(wanted.key);
+    if (found == lists_[message].end()) return false;
+    for (const ExampleFeature& feature : found->second) RETURN_IF_ERROR(append(message, wanted, feature, list, rows));
+    return true;
+  }
+
+  Status put(int output, const Shape& shape, const ExampleValues& values) {
+    RETURN_IF_ERROR(ensure_output(c_, output, shape));
+    values.copy_to(c_.output(output));
+    return ok_status();
+  }
+
+  Status put_sparse(const WantedFeatures& wanted, bool list) {
+    const int count = static_cast<int>(wanted.sparse.size());
+    for (int i = 0; i < count; ++i) {
+      const NamedFeature& feature = wanted.sparse[static_cast<size_t>(i)];
+      FoundRows rows{{}, ExampleValues(feature.type)};
+      std::vector<int64_t> places;
+      int64_t most_rows = 0, widest = 0;
+      for (size_t m = 0; m < context_.size(); ++m) {
+        const size_t before = rows.lengths.size();
+        RETURN_IF_ERROR(take(m, feature, list, rows).take_status());
+        for (size_t row = before; row < rows.lengths.size(); ++row) {
+          for (int64_t k = 0; k < rows.lengths[row]; ++k) {
+            if (batch_) places.push_back(static_cast<int64_t>(m));
+            if (list) places.push_back(static_cast<int64_t>(row - before));
+            places.push_back(k);
+          }
+          widest = std::max(widest, rows.lengths[row]);
+        }
+        most_rows = std::max(most_rows, static_cast<int64_t>(rows.lengths.size() - before));
+      }
+      std::vector<int64_t> sizes;
+      if (batch_) sizes.push_back(static_cast<int64_t>(context_.size()));
+      if (list) sizes.push_back(most_rows);
+      sizes.push_back(widest);
+      const auto rank = static_cast<int64_t>(sizes.size());
+      RETURN_IF_ERROR(ensure_output(c_, next_ + i, Shape{rows.values.size(), rank}));
+      std::copy(places.begin(), places.end(), c_.out<int64_t>(next_ + i));
+      RETURN_IF_ERROR(put(next_ + count + i, Shape{rows.values.size()}, rows.values));
+      RETURN_IF_ERROR(ensure_output(c_, next_ + 2 * count + i, Shape{rank}));
+      std::copy(sizes.begin(), sizes.end(), c_.out<int64_t>(next_ + 2 * count + i));
+    }
+    next_ += 3 * count;
+    return ok_status();
+  }
+
+  Shape with_rows(const Shape& shape) const {
+    return batch_ ? concat_shapes(Shape{static_cast<int64_t>(context_.size())}, shape) : shape;
+  }
+
+  Status put_context_dense(const ShapedFeature& feature) {
+    const Tensor& filling = feature.filling;
+    if (filling.num_elements() > 0 && (filling.shape() != feature.shape || filling.dtype() != feature.type))
+      return invalid_argument(cat("the default value of '", feature.key, "' has shape ", filling.shape().to_string(),
+                                  ", context_dense_shapes says ", feature.shape.to_string()));
+    FoundRows rows{{}, ExampleValues(feature.type)};
+    int64_t most = filling.num_elements();
+    for (size_t m = 0; m < context_.size(); ++m) {
+      ASSIGN_OR_RETURN(const bool found, take(m, feature, false, rows));
+      if (found) {
+        most = std::max(most, rows.lengths.back());
+        continue;
+      }
+      if (filling.num_elements() == 0)
+        return invalid_argument(cat("Name: ", name_of(m), ", Feature: ", feature.key, " (data type: ",
+                                    dtype_tf_name(feature.type), ") is required but could not be found."));
+      rows.values.append(filling);
+      rows.lengths.push_back(filling.num_elements());
+    }
+    if (most != feature.size)
+      return invalid_argument(cat("Inconsistent max number of elements for feature ", feature.key, ": expected ",
+                                  feature.size, ", but found ", most));
+    for (size_t m = 0; m < context_.size(); ++m) {
+      if (rows.lengths[m] != feature.size)
+        return invalid_argument(cat("Unexpected number of elements in example ", name_of(m), ": feature ", feature.key,
+                                    " has ", rows.lengths[m], ", expected ", feature.size));
+    }
+    return put(next_++, with_rows(feature.shape), rows.values);
+  }
+
+  Status put_list_dense(const ShapedFeature& feature, int lengths) {
+    std::vector<FoundRows> all;
+    int64_t most_rows = 0;
+    for (size_t m = 0; m < context_.size(); ++m) {
+      FoundRows& rows = all.emplace_back(FoundRows{{}, ExampleValues(feature.type)});
+      ASSIGN_OR_RETURN(const bool found, take(m, feature, true, rows));
+      if (!found && !feature.may_be_missing)
+        return invalid_argument(cat("Name: ", name_of(m), ", Feature list '", feature.key,
+                                    "' is required but could not be found; "
+                                    "feature_list_dense_missing_assumed_empty says which may be missing"));
+      for (size_t row = 0; row < rows.lengths.size(); ++row) {
+        if (rows.lengths[row] != feature.size)
+          return invalid_argument(cat("Name: ", name_of(m), ", Key: ", feature.key, ", Index: ", row,
+                                      ".  Number of values != expected.  values size: ", rows.lengths[row],
+                                      " but output shape: ", feature.shape.to_string()));
+      }
+      most_rows = std::max(most_rows, static_cast<int64_t>(rows.lengths.size()));
+    }
+    if (feature.size == 0 && lengths >= 0)  // TensorFlow divides by the elements of a row where it counts rows
+      return invalid_argument(
+          cat("Feature list '", feature.key, "' has rows without elements: ", feature.shape.to_string()));
+    const int output = next_++;
+    RETURN_IF_ERROR(ensure_output(c_, output, with_rows(concat_shapes(Shape{most_rows}, feature.shape))));
+    Tensor& to = c_.output(output);
+    fill_zeros(*c_.parallel_, to);
+    if (lengths >= 0) RETURN_IF_ERROR(ensure_output(c_, lengths, with_rows(Shape{})));
+    for (size_t m = 0; m < all.size(); ++m) {
+      if (lengths >= 0) c_.out<int64_t>(lengths)[m] = static_cast<int64_t>(all[m].lengths.size());
+      Tensor part = Tensor::wrap(to.dtype(), Shape{all[m].values.size()},
+                                 element_at(to, static_cast<int64_t>(m) * most_rows * feature.size));
+      all[m].values.copy_to(part);
+    }
+    return ok_status();
+  }
+
+  Status put_splits(int output, const std::vector<int64_t>& ends) {
+    RETURN_IF_ERROR(ensure_output(c_, output, Shape{static_cast<int64_t>(ends.size())}));
+    with_index(c_.output(output).dtype(), [&]<class I>(I) {
+      for (size_t i = 0; i < ends.size(); ++i) c_.out<I>(output)[i] = static_cast<I>(ends[i]);
+    });
+    return ok_status();
+  }
+  /// Of a message alone, which has no rows: TensorFlow leaves this number open.
+  Status put_no_splits(int output) {
+    RETURN_IF_ERROR(ensure_output(c_, output, Shape{}));
+    fill_zeros(*c_.parallel_, c_.output(output));
+    return ok_status();
+  }
+
+  Status put_ragged(const WantedFeatures& wanted, bool list) {
+    const int count = static_cast<int>(wanted.ragged.size());
+    for (int i = 0; i < count; ++i) {
+      const NamedFeature& feature = wanted.ragged[static_cast<size_t>(i)];
+      FoundRows rows{{}, ExampleValues(feature.type)};
+      std::vector<int64_t> outer{0}, inner{0};
+      for (size_t m = 0; m < context_.size(); ++m) {
+        RETURN_IF_ERROR(take(m, feature, list, rows).take_status());
+        outer.push_back(list ? static_cast<int64_t>(rows.lengths.size()) : rows.values.size());
+      }
+      for (int64_t length : rows.lengths) inner.push_back(inner.back() + length);
+      RETURN_IF_ERROR(put(next_ + i, Shape{rows.values.size()}, rows.values));
+      RETURN_IF_ERROR(batch_ ? put_splits(next_ + count + i, outer) : put_no_splits(next_ + count + i));
+      if (list) RETURN_IF_ERROR(put_splits(next_ + 2 * count + i, inner));
+    }
+    next_ += (list ? 3 : 2) * count;
+    return ok_status();
+  }
+
+  KernelContext& c_;
+  const bool batch_;
+  const Tensor* const names_;
+  int next_ = 0;                          // the output to write next
+  std::vector<ExampleFeatures> context_;  // views into the serialized messages
+  std::vector<ExampleFeatureLists> lists_;
+};
+
+std::vector<std::string> texts_in(const Tensor& t) {
+  return {t.data<std::string>(), t.data<std::string>() + t.num_elements()};
+}
+
+Status run_sequences(KernelContext& c, const Tensor* names, int first_filling, WantedFeatures context,
+                     const WantedFeatures& lists, bool has_lengths) {
+  if (c.input(0).shape().rank() > 1)
+    return invalid_argument(
+        cat("Expected serialized to be a scalar or vector, got shape: ", c.input(0).shape().to_string()));
+  for (size_t i = 0; i < context.dense.size(); ++i)
+    context.dense[i].filling = c.input(first_filling + static_cast<int>(i));
+  RETURN_IF_ERROR(check_keys(context, "Context feature"));
+  RETURN_IF_ERROR(check_keys(lists, "Sequence feature"));
+  return ParsedSequences(c, c.input(0).shape().rank() == 1, names).run(context, lists, has_lengths);
+}
+
+class ParseSequenceExample final : public Kernel {
+ public:
+  explicit ParseSequenceExample(const KernelInit& init)
+      : context_(FeatureAttrs(init.attrs, "context_")
+                     .wanted(init.attrs.texts("context_sparse_keys"), init.attrs.texts("context_dense_keys"), {})),
+        lists_(FeatureAttrs(init.attrs, "feature_list_")
+                   .wanted(init.attrs.texts("feature_list_sparse_keys"), init.attrs.texts("feature_list_dense_keys"),
+                           {})) {
+    if (!lists_.ok()) return;
+    for (const std::string& key : init.attrs.texts("feature_list_dense_missing_assumed_empty")) {
+      for (ShapedFeature& f : lists_->dense) f.may_be_missing = f.may_be_missing || f.key == key;
+    }
+  }
+  Status run(KernelContext& c) override {
+    RETURN_IF_ERROR(context_.status());
+    RETURN_IF_ERROR(lists_.status());
+    return run_sequences(c, &c.input(1), 2, *context_, *lists_, true);
+  }
+
+ private:
+  Result<WantedFeatures> context_, lists_;
+};
+
+class ParseSequenceExampleV2 final : public Kernel {
+ public:
+  explicit ParseSequenceExampleV2(const KernelInit& init)
+      : context_(init.attrs, "context_"), lists_(init.attrs, "feature_list_") {}
+  Status run(KernelContext& c) override {
+    const auto keys = [&](int i) { return texts_in(c.input(i)); };
+    ASSIGN_OR_RETURN(WantedFeatures context, context_.wanted(keys(2), keys(3), keys(4)));
+    ASSIGN_OR_RETURN(WantedFeatures lists, lists_.wanted(keys(5), keys(6), keys(7)));
+    if (c.input(8).num_elements() != static_cast<int64_t>(lists.dense.size()))
+      return invalid_argument(cat("feature_list_dense_missing_assumed_empty has ", c.input(8).num_elements(),
+                                  " elements, expected ", lists.dense.size()));
+    for (size_t i = 0; i < lists.dense.size(); ++i) lists.dense[i].may_be_missing = c.in<bool>(8)[i];
+    return run_sequences(c, &c.input(1), 9, std::move(context), lists, true);
+  }
+
+ private:
+  FeatureAttrs context_, lists_;
+};
+
+class ParseSingleSequenceExample final : public Kernel {
+ public:
+  explicit ParseSingleSequenceExample(const KernelInit& init)
+      : context_(init.attrs, "context_"), lists_(init.attrs, "feature_list_") {}
+  Status run(KernelContext& c) override {
+    if (c.input(0).shape().rank() != 0)
+      return invalid_argument(cat("Expected serialized to be a scalar, got shape: ", c.input(0).shape().to_string()));
+    if (c.input(1).shape().rank() != 1)
+      return invalid_argument(cat("Expected feature_list_dense_missing_assumed_empty to be a vector, got shape: ",
+                                  c.input(1).shape().to_string()));
+    const Tensor& name = c.input(c.num_inputs() - 1);
+    if (name.shape().rank() != 0)
+      return invalid_argument(cat("Expected debug_name to be a scalar, got shape: ", name.shape().to_string()));
+    int at = 2;
+    const auto keys = [&](size_t count) -> Result<std::vector<std::string>> {
+      std::vector<std::string> all;
+      for (size_t i = 0; i < count; ++i, ++at) {
+        if (c.input(at).shape().rank() != 0)
+          return invalid_argument(cat("Expected a key to be a scalar, got shape: ", c.input(at).shape().to_string()));
+        all.push_back(*c.in<std::string>(at));
+      }
+      return all;
+    };
+    ASSIGN_OR_RETURN(const std::vector<std::string> context_sparse, keys(context_.sparse.size()));
+    ASSIGN_OR_RETURN(const std::vector<std::string> context_dense, keys(context_.dense.size()));
+    ASSIGN_OR_RETURN(const std::vector<std::string> list_sparse, keys(lists_.sparse.size()));
+    ASSIGN_OR_RETURN(const std::vector<std::string> list_dense, keys(lists_.dense.size()));
+    ASSIGN_OR_RETURN(WantedFeatures context, context_.wanted(context_sparse, context_dense, {}));
+    ASSIGN_OR_RETURN(WantedFeatures lists, lists_.wanted(list_sparse, list_dense, {}));
+    const std::vector<std::string> missing = texts_in(c.input(1));
+    for (ShapedFeature& f : lists.dense)
+      f.may_be_missing = std::find(missing.begin(), missing.end(), f.key) != missing.end();
+    for (size_t i = 0; i < context.dense.size(); ++i) context.dense[i].filling = c.input(at + static_cast<int>(i));
+    return ParsedSequences(c, false, &name).run(context, lists, false);
+  }
+
+ private:
+  FeatureAttrs context_, lists_;
+};
+
+/// Sets the shapes of outputs one after the other.
+class SequenceShapes {
+ public:
+  /// `rows`: the form of the messages, one for all or a vector.
+  SequenceShapes(ShapeContext& c, Shape rows) : c_(c), rows_(std::move(rows)) {}
+
+  void sparse(size_t count, int64_t more) {
+    const int64_t rank = rows_.rank_known() ? rows_.rank() + more : -1;
+    set(count, Shape{-1, rank});
+    set(count, Shape{-1});
+    set(count, Shape{rank});
+  }
+  void dense(const std::vector<Shape>& shapes, bool list) {
+    for (const Shape& shape : shapes) {
+      const Shape own = list ? concat_shapes(Shape{-1}, shape) : shape;
+      set(1, concat_shapes(rows_, own));
+    }
+  }
+  void set(size_t count, const Shape& shape) {
+    for (size_t i = 0; i < count; ++i) c_.set_output(next_++, shape);
+  }
+
+ private:
+  ShapeContext& c_;
+  const Shape rows_;
+  int next_ = 0;
+};
+
+Status set_sequence_shapes(ShapeContext& c, const Shape& rows, bool has_lengths) {
+  const FeatureAttrs context(c.attrs(), "context_"), lists(c.attrs(), "feature_list_");
+  RETURN_IF_ERROR(context.check("context_"));
+  RETURN_IF_ERROR(lists.check("feature_list_"));
+  SequenceShapes shapes(c, rows);
+  shapes.sparse(context.sparse.size(), 1);
+  shapes.dense(context.shapes, false);
+  const bool one = rows.rank_known() && rows.rank() == 0;
+  const int64_t count = rows.rank_known() && rows.rank() == 1 && rows.dim(0) >= 0 ? rows.dim(0) + 1 : -1;
+  const Shape splits = one ? Shape{} : rows.rank_known() ? Shape{count} : Shape::unknown();
+  shapes.set(context.ragged.size(), Shape{-1});
+  shapes.set(context.ragged.size(), splits);
+  shapes.sparse(lists.sparse.size(), 2);
+  shapes.dense(lists.shapes, true);
+  if (has_lengths) shapes.set(lists.dense.size(), rows);
+  shapes.set(lists.ragged.size(), Shape{-1});
+  shapes.set(lists.ragged.size(), splits);
+  shapes.set(lists.ragged.size(), Shape{-1});
+  return ok_status();
+}
+
+Status parse_sequence_example_shape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Shape serialized, c.with_rank(0, 1));
+  return set_sequence_shapes(c, serialized, true);
+}
+Status parse_sequence_example_v2_shape(ShapeContext& c) {
+  const Shape& serialized = c.input(0);
+  if (serialized.rank_known() && serialized.rank() > 1)
+    return invalid_argument(cat("Shape must be at most rank 1 but is rank ", serialized.rank()));
+  return set_sequence_shapes(c, serialized, true);
+}
+Status parse_single_sequence_example_shape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.with_rank(0, 0).take_status());
+  RETURN_IF_ERROR(c.with_rank(1, 1).take_status());
+  return set_sequence_shapes(c, Shape{}, false);
+}
+
+}  // namespace
+
+OpDef parse_sequence_example_op() {
+  return OpDef("ParseSequenceExample")
+      .doc("The features and lists of features of SequenceExample messages as sparse and dense tensors.")
+      .shape(parse_sequence_example_shape)
+      .cpu(make<ParseSequenceExample>);
+}
+OpDef parse_sequence_example_v2_op() {
+  return OpDef("ParseSequenceExampleV2")
+      .doc("The features and lists of features of SequenceExample messages as sparse, dense and ragged tensors.")
+      .shape(parse_sequence_example_v2_shape)
+      .cpu(make<ParseSequenceExampleV2>);
+}
+OpDef parse_single_sequence_example_op() {
+  return OpDef("ParseSingleSequenceExample")
+      .doc("The features and lists of features of one SequenceExample message as sparse and dense tensors.")
+      .shape(parse_single_sequence_example_shape)
+      .cpu(make<ParseSingleSequenceExample>);
+}
+
+}  // namespace emplace
