@@ -15,6 +15,7 @@ constexpr std::string_view kCells = "steps of recurrent cells go one after the o
 constexpr std::string_view kVolumes = "volumes are convolved and pooled on the CPU";
 constexpr std::string_view kQuantised = "quantisation is tried out on the CPU";
 constexpr std::string_view kTrials = "numbers that are drawn by trying take as many trials as it takes";
+constexpr std::string_view kInTurn = "what an element draws hangs on those before it";
 constexpr std::string_view kByHand = "elements that meet are compared and counted one after the other";
 constexpr std::string_view kTinyNumbers = "numbers of 8 and 4 bits are converted on the CPU";
 
@@ -162,8 +163,10 @@ constexpr GpuGap kGaps[] = {
     {"QuantizeAndDequantizeV3", DType::kInvalid, kQuantised},
     {"QuantizeAndDequantizeV4", DType::kInvalid, kQuantised},
     {"QuantizeAndDequantizeV4Grad", DType::kInvalid, kQuantised},
+    {"ParameterizedTruncatedNormal", DType::kInvalid, kTrials},
     {"StatelessRandomGammaV2", DType::kInvalid, kTrials},
     {"StatelessRandomGammaV3", DType::kInvalid, kTrials},
+    {"StochasticCastToInt", DType::kInvalid, kInTurn},
 };
 
 }  // namespace

@@ -61,12 +61,14 @@ Status make_gpu_kernel(PreparedProgram& p, InstructionId id, KernelInit init) {
   BoundInstruction& b = p.bound[id];
   const NodeType& type = p.file.graph.type(s.node);
   const KernelMaker cpu_maker = cpu_kernel(type);
-  if (!uses_device_memory(p.program, id)) {
+  const GpuKernel found = p.devices.gpus->kernel(type.op, kernel_type(type));
+  // What a handle in host memory stands for may be in the GPU's.
+  const bool changes_variable = found.maker && type.def->traits().writes_variable;
+  if (!changes_variable && !uses_device_memory(p.program, id)) {
     ASSIGN_OR_RETURN(b.kernel, cpu_maker(init));
     return ok_status();
   }
   ASSIGN_OR_RETURN(Gpu * gpu, p.use_gpu(s.device));
-  const GpuKernel found = p.devices.gpus->kernel(type.op, kernel_type(type));
   if (!found.exists) {
     return unimplemented(
         cat("the CUDA plug-in has no kernel of ", type.op, "(", dtype_tf_name(kernel_type(type)), ")"));

@@ -303,14 +303,14 @@ class Multinomial final : public Kernel {
   int64_t running_bytes_ = 0;
 };
 
-/// One thread: the state's three words as they were, then its counter moves on.
+/// One thread: the state's three words as they were, if somebody wants them; then its counter moves on.
 __global__ void skip_kernel(int64_t* state, int64_t* before, uint64_t blocks) {
   if (thread_index() != 0) return;
-  for (int64_t i = 0; i < kRngStateWords; ++i) before[i] = state[i];
+  for (int64_t i = 0; before && i < kRngStateWords; ++i) before[i] = state[i];
   move_rng_counter(state, blocks);
 }
 
-/// RngReadAndSkip: the state is in device memory, what is taken of it in the host's.
+/// RngReadAndSkip, RngSkip: the state is in device memory, what is taken of it in the host's.
 Status skip_numbers(KernelContext& c) {
   RETURN_IF_ERROR(check_rng_algorithm(int_at(c.input(1), 0)));
   Variable& v = c.variable(0);
@@ -318,8 +318,8 @@ Status skip_numbers(KernelContext& c) {
   RETURN_IF_ERROR(check_rng_state(v));
   RETURN_IF_ERROR(own_variable(c, v));
   const uint64_t blocks = static_cast<const uint64_t*>(c.input(2).raw())[0] * kRngBlocksPerNumber;
-  return launch(Barriers::kNone, skip_kernel, dim3(1), 1, 0, stream_of(c), v.value.data<int64_t>(), c.out<int64_t>(0),
-                blocks);
+  int64_t* const before = c.num_outputs() > 0 ? c.out<int64_t>(0) : nullptr;
+  return launch(Barriers::kNone, skip_kernel, dim3(1), 1, 0, stream_of(c), v.value.data<int64_t>(), before, blocks);
 }
 
 /// Numbers of the stream that a variable in device memory holds: where the state is as it was before they were taken.
@@ -411,6 +411,7 @@ void add_random(KernelTable& table) {
   table.add("StatefulUniformInt", kDrawn, by_output<StatefulInteger, int32_t, int64_t>);
   table.add("StatefulUniformFullInt", kDrawn | kUnsigned, make_stateful_words);
   table.add("RngReadAndSkip", kAnyType, stateless<skip_numbers>);
+  table.add("RngSkip", kAnyType, stateless<skip_numbers>);
   for (auto op : {"Multinomial", "StatelessMultinomial"})
     table.add(op, kFloating, by_input<0, Multinomial, float, double, half, bfloat16>);
 }

@@ -1,4 +1,4 @@
-// RngReadAndSkip: takes numbers of the stream that a variable holds.
+// RngReadAndSkip, RngSkip: take numbers of the stream that a variable holds.
 #include <algorithm>
 
 #include "core/op/op_def.h"
@@ -12,11 +12,11 @@ namespace {
 Status skip_shape(ShapeContext& c) {
   RETURN_IF_ERROR(c.with_rank(1, 0).take_status());
   RETURN_IF_ERROR(c.with_rank(2, 0).take_status());
-  c.set_output(0, Shape{kRngStateWords});
+  if (c.num_outputs() > 0) c.set_output(0, Shape{kRngStateWords});
   return ok_status();
 }
 
-/// The state as it was; then its counter moves on.
+/// The state as it was, if that is an output; then its counter moves on.
 Status skip(KernelContext& c) {
   RETURN_IF_ERROR(check_rng_algorithm(int_at(c.input(1), 0)));
   Variable& v = c.variable(0);
@@ -24,7 +24,7 @@ Status skip(KernelContext& c) {
   RETURN_IF_ERROR(check_rng_state(v));
   RETURN_IF_ERROR(own_value(c, v));
   int64_t* state = v.value.data<int64_t>();
-  std::copy_n(state, kRngStateWords, c.out<int64_t>(0));
+  if (c.num_outputs() > 0) std::copy_n(state, kRngStateWords, c.out<int64_t>(0));
   move_rng_counter(state, static_cast<const uint64_t*>(c.input(2).raw())[0] * kRngBlocksPerNumber);
   return ok_status();
 }
@@ -38,6 +38,13 @@ OpDef rng_read_and_skip_op() {
       .shape(skip_shape)
       .cpu(stateless<skip>)
       .not_differentiable();
+}
+OpDef rng_skip_op() {
+  return OpDef("RngSkip")
+      .doc("Takes `delta` numbers of a random number generator's stream.")
+      .traits({.writes_variable = true})
+      .shape(skip_shape)
+      .cpu(stateless<skip>);
 }
 
 }  // namespace emplace

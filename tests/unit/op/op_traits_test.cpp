@@ -85,9 +85,9 @@ TEST_CASE("traits: state") {
         "LookupTableSizeV2 "
         "PrintV2 ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp");
   CHECK(ops_with(&OpTraits::random) ==
-        "AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler Multinomial RandomCrop "
-        "RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt SampleDistortedBoundingBox "
-        "SampleDistortedBoundingBoxV2 TruncatedNormal UniformCandidateSampler");
+        "AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler Multinomial "
+        "ParameterizedTruncatedNormal RandomCrop RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt "
+        "SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 TruncatedNormal UniformCandidateSampler");
   CHECK(ops_with(&OpTraits::collective) == "NcclAllReduce");
   for (std::string_view op : {"Assign", "AssignAddVariableOp", "ApplyAdam", "ResourceApplyFtrl", "SparseApplyMomentum",
                               "ResourceSparseApplyAdagradV2", "ScatterUpdate", "ResourceScatterNdAdd"}) {
