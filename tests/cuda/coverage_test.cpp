@@ -254,6 +254,7 @@ const OnCpuAlone kOnCpuAlone[] = {
       "StatelessParameterizedTruncatedNormal", "StatelessRandomBinomial", "StatelessRandomPoisson",
       "ThreadUnsafeUnigramCandidateSampler", "UniformCandidateSampler"}},
     {"points of a sequence, one from the other", {"SobolSample"}},
+    {"matrices and rows that are taken apart step by step", {"CholeskyGrad", "IsotonicRegression"}},
     {"sound, as recorded",
      {"AudioSpectrogram", "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "DecodeWav", "EncodeWav", "Mfcc"}},
     {"triangles of a few diagonals, least squares, functions of matrices",
