@@ -175,6 +175,7 @@ class ParameterizedTruncatedNormal final : public Kernel {
     const auto numbers = static_cast<int32_t>(static_cast<uint32_t>(rows) * 2u * uint32_t{kMaxIterations} *
                                               static_cast<uint32_t>(per_row + 3));
     const PhiloxStream stream = state_.reserve(static_cast<uint64_t>(int64_t{numbers / 4}));
+    if (shape.num_elements() == 0) return ok_status();  // however many rows have no numbers
     return with_drawn(c.output(0).dtype(), [&]<class T>(T) -> Status {
       TruncatedDraws<T> draws(stream);
       const auto parameter = [&](int i, int64_t row) { return c.in<T>(i)[c.input(i).num_elements() == 1 ? 0 : row]; };
