@@ -53,15 +53,25 @@ Tensor as_scalar(const Tensor& variant) {
   return held && held->held == Held::kVariants && held->size() == 1 ? held->elements[0] : variant;
 }
 
-Status no_list(const Tensor& variant) {
+std::string_view name_of(const TensorList* held) {
+  if (!held) return "nothing";
+  switch (held->held) {
+    case Held::kRagged:
+      return "RaggedTensorVariant";
+    case Held::kMap:
+      return "tensorflow::TensorMap";
+    case Held::kTensor:
+      return "tensorflow::Tensor";
+    default:
+      return "tensorflow::TensorList";
+  }
+}
+
+Status no_list(const Tensor& variant, Held wanted) {
+  const std::string_view what = wanted == Held::kMap ? "map" : "list";
   if (variant.shape().rank() != 0)
-    return invalid_argument(cat("Input list must be a scalar saw: ", variant.shape().to_string()));
-  const TensorList* held = behind(variant);
-  return invalid_argument(cat("Input handle is not a list. Saw: '",
-                              !held                         ? "nothing"
-                              : held->held == Held::kRagged ? "RaggedTensorVariant"
-                                                            : "Tensor",
-                              "'"));
+    return invalid_argument(cat("Input ", what, " must be a scalar saw: ", variant.shape().to_string()));
+  return invalid_argument(cat("Input handle is not a ", what, ". Saw: '", name_of(behind(variant)), "'"));
 }
 
 }  // namespace
@@ -118,19 +128,19 @@ Result<const TensorList*> held_in(const Tensor& variant) {
   return held;
 }
 
-Result<const TensorList*> list_in(const Tensor& variant) {
-  if (variant.shape().rank() != 0) return no_list(variant);
+Result<const TensorList*> list_in(const Tensor& variant, Held held) {
+  if (variant.shape().rank() != 0) return no_list(variant, held);
   const Tensor scalar = as_scalar(variant);  // what it holds lives as long as `variant`
   const TensorList* list = behind(scalar);
-  if (!list || list->held != Held::kList) return no_list(scalar.valid() ? scalar : variant);
+  if (!list || list->held != held) return no_list(scalar.valid() ? scalar : variant, held);
   return list;
 }
 
-Result<TensorList*> changed_list(KernelContext& c, int input, int i) {
+Result<TensorList*> changed_list(KernelContext& c, int input, int i, Held held) {
   Tensor mine = as_scalar(c.inputs_[static_cast<size_t>(input)]);
   c.inputs_[static_cast<size_t>(input)] = Tensor();
   TensorList* list = behind(mine);
-  if (!list || list->held != Held::kList) return no_list(mine);
+  if (!list || list->held != held) return no_list(mine, held);
   if (mine.buffer().use_count() > 1) {
     mine = list_tensor(*list);
     list = behind(mine);

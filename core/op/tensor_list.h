@@ -1,7 +1,7 @@
 /// TensorList: what an element of a tensor of type variant holds.
 ///
-/// A scalar variant holds a list, an optional, a ragged tensor, a tensor, or nothing. A variant with a shape is one
-/// more of them: what holds its elements, which are scalar variants, in row-major order. So whoever copies, adds or
+/// A scalar variant holds a list, an optional, a ragged tensor, a map, a tensor, or nothing. A variant with a shape is
+/// one more of them: what holds its elements, which are scalar variants, in row-major order. So whoever copies, adds or
 /// frees variants needs one recursion, and a reshaped variant shares its elements.
 ///
 /// Who changes a list does so in place if nobody else holds it, else on a copy, whose elements share their buffers: n
@@ -43,6 +43,7 @@ class ListElements {
 enum class Held : uint8_t {
   kList,      // also an optional: a list of no type
   kRagged,    // row splits, from the outermost on, and last the values, of type TensorList::dtype
+  kMap,       // keys and values in turn (core/ops/list/map_entries.h)
   kTensor,    // one tensor, of that type and shape
   kVariants,  // the elements of a variant that has a shape; one that is not set holds nothing
 };
@@ -72,9 +73,9 @@ Tensor variants_tensor(const Shape& shape, ListElements elements);
 Tensor variant_at(const Tensor& variants, int64_t i);
 /// What the tensor holds, of any kind. InvalidArgument if nothing.
 Result<const TensorList*> held_in(const Tensor& variant);
-/// InvalidArgument if it holds no list.
-Result<const TensorList*> list_in(const Tensor& variant);
+/// InvalidArgument if it holds no list, or no map.
+Result<const TensorList*> list_in(const Tensor& variant, Held held = Held::kList);
 /// Output `i` becomes the list of input `input`, to be changed: the input itself, which is given up, or a copy.
-Result<TensorList*> changed_list(KernelContext& c, int input, int i);
+Result<TensorList*> changed_list(KernelContext& c, int input, int i, Held held = Held::kList);
 
 }  // namespace emplace

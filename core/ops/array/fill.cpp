@@ -87,11 +87,13 @@ Status zeros_like_cpu(KernelContext& c) {
   return ok_status();
 }
 
-// Element by element, variants in variants, too; what is not set stays so, and the rows of a ragged tensor are as long.
+// Element by element, variants in variants, too; what is not set stays so, the rows of a ragged tensor are as long, and
+// a map has no entries.
 Result<Tensor> zero_variant(KernelContext& c, const Tensor& variant, int depth) {
   if (depth == kMostNestedLists) return nested_too_deep();
   ASSIGN_OR_RETURN(const TensorList* list, held_in(variant));
   if (list->held == Held::kTensor) return unimplemented("zeros like a tensor that a variant holds");
+  if (list->held == Held::kMap) return list_tensor({list->dtype, list->element_shape, -1, {}, Held::kMap});
   TensorList zeros = list->unset();
   for (int64_t i = list->elements.first(); i < list->elements.last(); ++i) {
     const Tensor& element = list->elements[i];

@@ -4,6 +4,7 @@
 #include "core/base/mover.h"
 #include "core/ops/kit/numeric.h"
 #include "core/ops/list/elements.h"
+#include "core/ops/list/map_entries.h"
 
 namespace emplace {
 namespace {
@@ -28,6 +29,20 @@ Status ElementSum::add_list(KernelContext& c, TensorList& to, const TensorList& 
   for (int64_t e = more.elements.first(); e < more.elements.last(); ++e) {
     const Tensor& element = more.elements[e];
     if (element.valid()) RETURN_IF_ERROR(add(c, element.dtype(), to.elements.at(e), element, depth));
+  }
+  return ok_status();
+}
+
+// Values of one key; what only one of them has stays.
+Status ElementSum::add_map(KernelContext& c, TensorList& to, const TensorList& more, int depth) {
+  for (int64_t i = 0; i < more.size(); i += 2) {
+    const Tensor &key = more.elements[i], &value = more.elements[i + 1];
+    const MapPlace place = find_entry(to, key);
+    if (place.found) {
+      RETURN_IF_ERROR(add(c, value.dtype(), to.elements.at(2 * place.entry + 1), value, depth));
+    } else {
+      put_entry(to, key, value);
+    }
   }
   return ok_status();
 }
@@ -72,6 +87,7 @@ Status ElementSum::add_variants(KernelContext& c, Tensor& to, const Tensor& more
   if (held->held == Held::kTensor) return unimplemented("tensors that variants hold cannot be added");
   TensorList sum = *held;
   RETURN_IF_ERROR(held->held == Held::kRagged ? add_ragged(c, sum, *other, depth + 1)
+                  : held->held == Held::kMap  ? add_map(c, sum, *other, depth + 1)
                                               : add_list(c, sum, *other, depth + 1));
   return to = list_tensor(std::move(sum)), ok_status();
 }

@@ -19,6 +19,7 @@ class ElementSum {
  private:
   Status add(KernelContext& c, DType type, Tensor& to, const Tensor& more, int depth);
   Status add_list(KernelContext& c, TensorList& to, const TensorList& more, int depth);
+  Status add_map(KernelContext& c, TensorList& to, const TensorList& more, int depth);
   Status add_ragged(KernelContext& c, TensorList& to, const TensorList& more, int depth);
   Status add_variants(KernelContext& c, Tensor& to, const Tensor& more, int depth);
 
