@@ -1,4 +1,6 @@
 // Part of core/graph/lower/control_flow.h: Case: as If, with a _SwitchN in place of each Switch (lower_case_op.cc).
+// None of its nodes is tied to another: TensorFlow forgets what the Case was to be with, and gives each _SwitchN a
+// `_class` that names its source without "loc:@", which ties nothing.
 #include "core/base/cat.h"
 #include "core/graph/lower/attr_reading.h"
 #include "core/graph/lower/control_flow.h"
@@ -14,11 +16,10 @@ Status lower_case(GrowingGraph& grown, const FunctionalSite& site) {
   for (size_t b = 0; b < functions->size(); ++b)
     branches.push_back({&(*functions)[b], grown.new_name(site.name, cat("branch", b)), kNoNode});
   const AttrValue* num_outs = add_value(grown.graph, AttrValue::of(static_cast<int64_t>(branches.size())));
+  const uint32_t outs = add_attrs(grown.graph, {{"num_outs", num_outs}});
   const Endpoint index = site.inputs[0], indices[] = {index, index};
-  const NodeId decision =
-      grown.add(grown.new_name(site.name, "branch_index"),
-                {grown.ops.switch_n, site.device, add_attrs(grown.graph, {{"num_outs", num_outs}}), site.origin},
-                indices, site.controls);
+  const NodeId decision = grown.add(grown.new_name(site.name, "branch_index"),
+                                    {grown.ops.switch_n, site.device, outs, site.origin}, indices, site.controls);
   for (uint32_t b = 0; b < branches.size(); ++b) {
     const Endpoint taken{decision, b};
     branches[b].pivot = grown.add(grown.new_name(site.name, cat("pivot_", b)),
@@ -28,13 +29,10 @@ Status lower_case(GrowingGraph& grown, const FunctionalSite& site) {
   for (size_t i = 1; i < site.inputs.size(); ++i) {
     const Endpoint source = site.inputs[i], inputs[] = {source, index};
     const std::string_view name = grown.graph.name(source.node);
-    std::vector<Attrs::Entry> attrs = grown.graph.attr_sets_[grown.colocation_with(source.node)];
-    attrs.emplace_back("num_outs", num_outs);
-    const uint32_t set = add_attrs(grown.graph, std::move(attrs));
     switches.push_back(grown.add(grown.new_name(site.name, name),
-                                 {grown.ops.switch_n, grown.device_of(source.node), set, site.origin}, inputs));
+                                 {grown.ops.switch_n, grown.device_of(source.node), outs, site.origin}, inputs));
   }
-  join_branches(grown, site, branches, switches, false, "merge");
+  join_branches(grown, site, branches, switches, {false, "merge", 0});
   return ok_status();
 }
 

@@ -19,8 +19,14 @@ struct Branch {
   std::string_view call_name;
   NodeId pivot;  // runs if the branch does
 };
-/// From the calls on, an If (`two_way`) and a Case are alike. `switches` hand the inputs to the branches.
+/// In what the ends of an If (`two_way`) and a Case differ.
+struct JoinForm {
+  bool two_way;
+  std::string_view merge_name;
+  uint32_t merge_attrs;
+};
+/// From the calls on they are alike. `switches` hand the inputs to the branches.
 void join_branches(GrowingGraph& grown, const FunctionalSite& site, std::span<const Branch> branches,
-                   std::span<const NodeId> switches, bool two_way, std::string_view merge_name);
+                   std::span<const NodeId> switches, const JoinForm& form);
 
 }  // namespace emplace

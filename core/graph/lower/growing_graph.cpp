@@ -119,6 +119,13 @@ uint32_t GrowingGraph::colocation_with(NodeId node) {
   return known;
 }
 
+uint32_t GrowingGraph::colocation_of(NodeId node) {
+  for (const Attrs::Entry& entry : graph.attr_sets_[graph.node(node).attr_set]) {
+    if (entry.first == "_class") return add_attrs(graph, {entry});
+  }
+  return 0;
+}
+
 FunctionalSite GrowingGraph::open_site(NodeId node) {
   const NodeFacts& facts = facts_[node];
   const bool kept = options_.keep_all || facts.kept;

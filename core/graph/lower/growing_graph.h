@@ -90,6 +90,8 @@ class GrowingGraph {
   std::string_view new_name(std::string_view prefix, std::string_view infix);
   /// The number of a list of attrs (core/graph/attr_lists.h) that colocates with the node.
   uint32_t colocation_with(NodeId node);
+  /// The list of attrs that has the node's own `_class`; 0: it has none.
+  uint32_t colocation_of(NodeId node);
 
   FunctionalSite open_site(NodeId node);
   /// From now on, these stand for the node's outputs, and for the node in control edges.
