@@ -7,6 +7,7 @@
 #include "core/base/cat.h"
 #include "core/formats/checkpoint/graph_checkpoints.h"
 #include "core/formats/checkpoint/saver.h"
+#include "core/formats/colocation_cut.h"
 #include "core/formats/freeze.h"
 #include "core/formats/graph_part.h"
 #include "core/formats/graph_writer.h"
@@ -158,7 +159,7 @@ class ModelConverter {
     RETURN_IF_ERROR(take_values(*loaded.file));
     RETURN_IF_ERROR(take_tables(*loaded.file));
     proto::WireError error;
-    made_.graph = without_unused_functions(made_.graph, error);
+    made_.graph = without_lost_colocation(without_unused_functions(made_.graph, error), error);
     if (error.failed()) return invalid_argument(error.message).blamed(Blame::kFile);
     return std::move(made_);
   }
