@@ -150,10 +150,12 @@ void hint_at_feeds(const Graph& g, const std::vector<NodeId>& unfed, Log& log) {
       if (of_sequence->values.node == unfed[i]) append(flags, " --feed ", g.name(unfed[i]), "=@FILE.npz");
       continue;
     }
+    const DType type = g.output_type({unfed[i], 0});
+    if (type == DType::kVariant || type == DType::kResource) continue;  // none can be written
     const Shape& shape = g.output_shape({unfed[i], 0});
     std::string dims;
     for (int d = 0; shape.rank_known() && d < shape.rank(); ++d) append(dims, shape.dim(d) < 0 ? 1 : shape.dim(d), "x");
-    append(flags, " --feed ", g.name(unfed[i]), "=", dims, dtype_name(g.output_type({unfed[i], 0})), "=VALUES");
+    append(flags, " --feed ", g.name(unfed[i]), "=", dims, dtype_name(type), "=VALUES");
   }
   if (!flags.empty())
     log.problem(cat("  hint:", flags, unfed.size() > kShown ? " ..." : "", " (or @FILE, zeros, random:SEED)"));

@@ -46,7 +46,7 @@ OpDef placeholder_op() {
       .traits({.placeholder = true})
       .shape(placeholder_shape)
       .kernel_attr("dtype")
-      .cpu(kMovable, make<Placeholder>)
+      .cpu(kMovable | DTypeSet{DType::kVariant}, make<Placeholder>)
       .provides_outputs();
 }
 
