@@ -9,105 +9,24 @@
 #include "core/formats/tensor_content.h"
 #include "core/formats/tensor_reader.h"
 #include "core/formats/value_reader.h"
+#include "core/tensor/tensor_proto_fields.h"
 
 namespace emplace {
 namespace {
 
 using Kind = JsonReader::Kind;
 
-enum Field {
-  kDType,
-  kTensorShape,
-  kVersionNumber,
-  kTensorContent,
-  kHalfVal,
-  kFloatVal,
-  kDoubleVal,
-  kIntVal,
-  kStringVal,
-  kScomplexVal,
-  kInt64Val,
-  kBoolVal,
-  kResourceHandleVal,
-  kDcomplexVal,
-  kVariantVal,
-  kUint32Val,
-  kUint64Val,
-  kFloat8Val,
-  kFieldCount
-};
-constexpr std::string_view kKeys[kFieldCount] = {"dtype",
-                                                 "tensor_shape",
-                                                 "version_number",
-                                                 "tensor_content",
-                                                 "half_val",
-                                                 "float_val",
-                                                 "double_val",
-                                                 "int_val",
-                                                 "string_val",
-                                                 "scomplex_val",
-                                                 "int64_val",
-                                                 "bool_val",
-                                                 "resource_handle_val",
-                                                 "dcomplex_val",
-                                                 "variant_val",
-                                                 "uint32_val",
-                                                 "uint64_val",
-                                                 "float8_val"};
-
-// The field that holds values of a type; -1: none can.
-int value_field(DType t) {
-  switch (t) {
-    case DType::kHalf:
-    case DType::kBFloat16:
-      return kHalfVal;
-    case DType::kFloat:
-      return kFloatVal;
-    case DType::kDouble:
-      return kDoubleVal;
-    case DType::kString:
-      return kStringVal;
-    case DType::kComplex64:
-      return kScomplexVal;
-    case DType::kComplex128:
-      return kDcomplexVal;
-    case DType::kInt64:
-      return kInt64Val;
-    case DType::kBool:
-      return kBoolVal;
-    case DType::kUInt32:
-      return kUint32Val;
-    case DType::kUInt64:
-      return kUint64Val;
-    case DType::kResource:
-      return kResourceHandleVal;
-    case DType::kVariant:
-      return kVariantVal;
-    case DType::kInt32:
-    case DType::kInt16:
-    case DType::kInt8:
-    case DType::kUInt16:
-    case DType::kUInt8:
-    case DType::kQInt8:
-    case DType::kQUInt8:
-    case DType::kQInt16:
-    case DType::kQUInt16:
-    case DType::kQInt32:
-    case DType::kInt4:
-    case DType::kUInt4:
-    case DType::kInt2:
-    case DType::kUInt2:
-      return kIntVal;
-    case DType::kFloat8E5M2:
-    case DType::kFloat8E4M3FN:
-    case DType::kFloat8E4M3FNUZ:
-    case DType::kFloat8E4M3B11FNUZ:
-    case DType::kFloat8E5M2FNUZ:
-      return kFloat8Val;
-    default:
-      return -1;
-  }
-}
+/// Fields by their numbers, from 0.
+constexpr int key_index(uint32_t field) { return static_cast<int>(field) - 1; }
+constexpr int kDType = key_index(tensor_proto::kDType), kTensorShape = key_index(tensor_proto::kTensorShape),
+              kTensorContent = key_index(tensor_proto::kTensorContent),
+              kFirstValues = key_index(tensor_proto::kFloatVal), kStringVal = key_index(tensor_proto::kStringVal),
+              kHalfVal = key_index(tensor_proto::kHalfVal), kFloat8Val = key_index(tensor_proto::kFloat8Val),
+              kFieldCount = kFloat8Val + 1;
+constexpr std::string_view kKeys[kFieldCount] = {
+    "dtype",    "tensor_shape",        "version_number", "tensor_content", "float_val",  "double_val",
+    "int_val",  "string_val",          "scomplex_val",   "int64_val",      "bool_val",   "dcomplex_val",
+    "half_val", "resource_handle_val", "variant_val",    "uint32_val",     "uint64_val", "float8_val"};
 
 Status add_value(JsonReader& reader, int field, ElementBuffer& out) {
   Kind kind = reader.peek();
@@ -227,7 +146,7 @@ std::optional<Tensor> from_list(LoadContext& c, const Parts& parts, size_t at, c
 
 // Values in a field that the type does not use mean that one of the two is wrong.
 bool other_fields_empty(LoadContext& c, const Parts& parts, int own) {
-  for (int field = kHalfVal; field < kFieldCount; ++field) {
+  for (int field = kFirstValues; field < kFieldCount; ++field) {
     auto at = parts.at[static_cast<size_t>(field)];
     if (field == own || !at) continue;
     c.reader.seek(*at);
@@ -241,7 +160,7 @@ bool other_fields_empty(LoadContext& c, const Parts& parts, int own) {
 }
 
 std::optional<Tensor> read_value(LoadContext& c, const Parts& parts, size_t at) {
-  int own = value_field(parts.dtype);
+  const int own = key_index(tensor_proto::values_of(parts.dtype));  // -1: none can
   if (parts.dtype == DType::kResource || parts.dtype == DType::kVariant) {
     if (parts.shape.checked_num_elements())
       return Tensor::wrap(parts.dtype, parts.shape, nullptr);  // a handle has no value in a file
@@ -250,7 +169,7 @@ std::optional<Tensor> read_value(LoadContext& c, const Parts& parts, size_t at) 
     if (own < 0) c.reader.problem(at, cat("a tensor of type ", dtype_enum_name(parts.dtype)), "state its \"dtype\"");
     return std::nullopt;
   }
-  for (int field : {static_cast<int>(kTensorContent), own == kFloat8Val ? own : -1}) {
+  for (int field : {kTensorContent, own == kFloat8Val ? own : -1}) {
     if (field < 0 || !parts.at[static_cast<size_t>(field)]) continue;
     size_t value_at = *parts.at[static_cast<size_t>(field)];
     c.reader.seek(value_at);

@@ -5,7 +5,9 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "core/base/cat.h"
+#include "core/base/tiny_float.h"
 #include "core/ops/kit/numeric.h"
+#include "core/tensor/tensor_proto_fields.h"
 
 namespace emplace {
 namespace {
@@ -13,49 +15,9 @@ namespace {
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-// Fields of TensorProto (tensorflow/core/framework/tensor.proto).
-constexpr uint32_t kDtype = 1, kTensorShape = 2, kTensorContent = 4, kFloatVal = 5, kDoubleVal = 6, kIntVal = 7,
-                   kStringVal = 8, kScomplexVal = 9, kInt64Val = 10, kBoolVal = 11, kDcomplexVal = 12, kHalfVal = 13,
-                   kUint32Val = 16, kUint64Val = 17;
-
-/// The field that has the values of a type; 0: none has.
-uint32_t value_field(DType t) {
-  switch (t) {
-    case DType::kFloat:
-      return kFloatVal;
-    case DType::kDouble:
-      return kDoubleVal;
-    case DType::kComplex64:
-      return kScomplexVal;
-    case DType::kComplex128:
-      return kDcomplexVal;
-    case DType::kHalf:
-    case DType::kBFloat16:
-      return kHalfVal;
-    case DType::kInt64:
-      return kInt64Val;
-    case DType::kBool:
-      return kBoolVal;
-    case DType::kUInt32:
-      return kUint32Val;
-    case DType::kUInt64:
-      return kUint64Val;
-    case DType::kString:
-      return kStringVal;
-    case DType::kInt32:
-    case DType::kInt16:
-    case DType::kInt8:
-    case DType::kUInt16:
-    case DType::kUInt8:
-    case DType::kQInt8:
-    case DType::kQUInt8:
-    case DType::kQInt16:
-    case DType::kQUInt16:
-    case DType::kQInt32:
-      return kIntVal;
-    default:
-      return 0;
-  }
+/// Those of int4 and of float8 are not read.
+bool has_values(DType t) {
+  return tensor_proto::values_of(t) != 0 && !kTiny.has(t) && t != DType::kResource && t != DType::kVariant;
 }
 
 std::string_view text_of(const protozero::data_view& bytes) { return {bytes.data(), bytes.size()}; }
@@ -129,7 +91,7 @@ bool unpack_texts(std::string_view content, Tensor& t) {
 void copy_texts_of(std::string_view message, Tensor& t) {
   int64_t written = 0;
   for (pbf_reader r(message.data(), message.size()); r.next();) {
-    if (r.tag() != kStringVal || r.wire_type() != pbf_wire_type::length_delimited) {
+    if (r.tag() != tensor_proto::kStringVal || r.wire_type() != pbf_wire_type::length_delimited) {
       r.skip();
       continue;
     }
@@ -141,16 +103,17 @@ void copy_texts_of(std::string_view message, Tensor& t) {
 }
 
 void copy_numbers_of(std::string_view message, Tensor& t) {
-  const uint32_t field = value_field(t.dtype());
-  const pbf_wire_type form = field == kFloatVal || field == kScomplexVal    ? pbf_wire_type::fixed32
-                             : field == kDoubleVal || field == kDcomplexVal ? pbf_wire_type::fixed64
-                                                                            : pbf_wire_type::varint;
+  const uint32_t field = tensor_proto::values_of(t.dtype());
+  const pbf_wire_type form =
+      field == tensor_proto::kFloatVal || field == tensor_proto::kScomplexVal    ? pbf_wire_type::fixed32
+      : field == tensor_proto::kDoubleVal || field == tensor_proto::kDcomplexVal ? pbf_wire_type::fixed64
+                                                                                 : pbf_wire_type::varint;
   const size_t parts = is_complex(t.dtype()) ? 2 : 1, element = dtype_size(t.dtype()), part = element / parts;
   auto* const out = static_cast<char*>(t.raw());
   const size_t room = static_cast<size_t>(t.num_elements()) * parts;
   size_t written = 0;
   read_field(message, field, form, [&](uint64_t bits) {
-    if (field == kBoolVal) bits = bits != 0 ? 1 : 0;
+    if (field == tensor_proto::kBoolVal) bits = bits != 0 ? 1 : 0;
     if (written < room) std::memcpy(out + written++ * part, &bits, part);  // the low bytes, as numbers are cut
   });
   size_t done = written / parts * element;
@@ -180,11 +143,11 @@ Result<SerializedTensor> SerializedTensor::of(std::string_view message) {
   bool has_shape = true;
   try {
     for (pbf_reader r(message.data(), message.size()); r.next();) {
-      if (r.tag() == kDtype && r.wire_type() == pbf_wire_type::varint) {
+      if (r.tag() == tensor_proto::kDType && r.wire_type() == pbf_wire_type::varint) {
         type = r.get_int64();
-      } else if (r.tag() == kTensorShape && r.wire_type() == pbf_wire_type::length_delimited) {
+      } else if (r.tag() == tensor_proto::kTensorShape && r.wire_type() == pbf_wire_type::length_delimited) {
         has_shape = read_shape(r.get_message(), found.shape) && has_shape;
-      } else if (r.tag() == kTensorContent && r.wire_type() == pbf_wire_type::length_delimited) {
+      } else if (r.tag() == tensor_proto::kTensorContent && r.wire_type() == pbf_wire_type::length_delimited) {
         found.content = text_of(r.get_view());
       } else {
         r.skip();
@@ -194,7 +157,7 @@ Result<SerializedTensor> SerializedTensor::of(std::string_view message) {
     return invalid_argument(cat("Could not parse `serialized` as TensorProto, of ", message.size(), " bytes"));
   }
   const std::optional<DType> known = dtype_from_number(type);
-  if (!known || is_ref(*known) || value_field(*known) == 0)
+  if (!known || is_ref(*known) || !has_values(*known))
     return invalid_argument(cat("the TensorProto is of DataType ", type, ", which has no elements to read"));
   if (!has_shape || !found.shape.checked_num_elements())
     return invalid_argument("the TensorProto has a shape that is not known, or too large");
@@ -232,21 +195,22 @@ std::string serialize_tensor(const Tensor& t, bool packs_texts) {
     }
     put_bytes(shape, 2, dim);
   }
-  put_varint(out, kDtype << 3);
+  put_varint(out, tensor_proto::kDType << 3);
   put_varint(out, static_cast<uint64_t>(t.dtype()));
-  put_bytes(out, kTensorShape, shape);
+  put_bytes(out, tensor_proto::kTensorShape, shape);
   if (t.dtype() != DType::kString) {
-    if (t.size_bytes() > 0) put_bytes(out, kTensorContent, {static_cast<const char*>(t.raw()), t.size_bytes()});
+    if (t.size_bytes() > 0)
+      put_bytes(out, tensor_proto::kTensorContent, {static_cast<const char*>(t.raw()), t.size_bytes()});
     return out;
   }
   if (!packs_texts) {
-    for (const std::string& text : t.flat<std::string>()) put_bytes(out, kStringVal, text);
+    for (const std::string& text : t.flat<std::string>()) put_bytes(out, tensor_proto::kStringVal, text);
     return out;
   }
   std::string content;
   for (const std::string& text : t.flat<std::string>()) put_varint(content, text.size());
   for (const std::string& text : t.flat<std::string>()) content += text;
-  if (!content.empty()) put_bytes(out, kTensorContent, content);
+  if (!content.empty()) put_bytes(out, tensor_proto::kTensorContent, content);
   return out;
 }
 
