@@ -26,7 +26,8 @@ class Const final : public Kernel {
   Tensor value_, placed_;
 };
 
-constexpr const char* kHandsOn[] = {"DestroyTemporaryVariable",
+constexpr const char* kHandsOn[] = {"DeepCopy",
+                                    "DestroyTemporaryVariable",
                                     "EnsureShape",
                                     "Enter",
                                     "Exit",

@@ -128,6 +128,7 @@ struct OnCpuAlone {
   std::vector<std::string_view> ops;
 };
 const OnCpuAlone kOnCpuAlone[] = {
+    {"TensorFlow has it on the CPU alone", {"GuaranteeConst", "Timestamp"}},
     {"strings are in host memory",
      {"AsString",
       "DecodeBase64",

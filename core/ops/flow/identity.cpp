@@ -25,6 +25,12 @@ OpDef forwarding(std::string_view name, std::string_view doc) {
   return OpDef(name).doc(doc).shape(forwarded_shapes).cpu(kAny, stateless<forward_all>).forwards_input();
 }
 
+Status forward_value(KernelContext& c) {
+  if (base_type(c.input(0).dtype()) == DType::kResource)
+    return invalid_argument("Input tensor cannot be a resource variable handle.");
+  return forward_all(c);
+}
+
 Status identity_n_gradient(GradientContext& g) {
   for (int i = 0; i < g.num_inputs(); ++i) g.pass_on(i, i);
   return g.status();
@@ -52,6 +58,14 @@ OpDef stop_gradient_op() {
 }
 OpDef prevent_gradient_op() {
   return forwarding("PreventGradient", "Its input, whose gradient must not be asked for.").gradient(prevented_gradient);
+}
+OpDef deep_copy_op() { return forwarding("DeepCopy", "Its input, in memory of its own where something writes to it."); }
+OpDef guarantee_const_op() {
+  return OpDef("GuaranteeConst")
+      .doc("Its input, of which the graph's author says that it never changes.")
+      .shape(forwarded_shapes)
+      .cpu(kMovable | DTypeSet{DType::kVariant}, stateless<forward_value>)
+      .forwards_input();
 }
 OpDef snapshot_op() { return forwarding("Snapshot", "Its input."); }
 

@@ -144,11 +144,11 @@ TEST_CASE("a while loop runs until its condition is false") {
 TEST_CASE("ops that cannot be run are all named") {
   RunCase g;
   Endpoint a = g.constant(f32({2, 2}, {1, 2, 3, 4}));
-  Endpoint x = g.add({"CopyHost", {a}, {}, {DType::kFloat}}), y = g.add({"DeepCopy", {x}, {}, {DType::kFloat}});
+  Endpoint x = g.add({"CopyHost", {a}, {}, {DType::kFloat}}), y = g.add({"Copy", {x}, {}, {DType::kFloat}});
   auto r = g.fetch(y);
   REQUIRE_FALSE(r.ok());
   CHECK(r.status().code() == Code::kUnimplemented);
-  CHECK(r.status().message() == "emplace cannot run: CopyHost (node 'n1'), DeepCopy (node 'n2')");
+  CHECK(r.status().message() == "emplace cannot run: Copy (node 'n2'), CopyHost (node 'n1')");
 }
 
 TEST_CASE("a plan that exceeds a device's limit is refused before the run") {
