@@ -20,10 +20,22 @@ Status recurrent_shape(ShapeContext& c, const RecurrentInputs& in, int gates) {
   return ok_status();
 }
 
+// Steps of a block: packing costs about as much as reading the weights in two or three of them.
+constexpr int64_t kEnoughSteps = 12;
+
 class RecurrentLayer final : public Kernel {
  public:
   RecurrentLayer(const KernelInit& init, RecurrentKind kind, const RecurrentInputs& in)
       : kind_(kind), in_(in), reverse_(init.attrs.flag("reverse")), code_(recurrent_code(kind)) {}
+
+  Status prepare(KernelContext& c) override {
+    const Shape &x = c.input(0).shape(), &r = c.input(in_.r).shape();
+    packed_ = Tensor();
+    packed_size_ = r.rank() == 2 && x.rank() == 3 && x.dim(1) > 1 ? RecurrentWeights::packed_size(kind_, r.dim(0)) : 0;
+    return ok_status();
+  }
+
+  Workspace workspace() const override { return {.kept = packed_size_ * static_cast<int64_t>(sizeof(float))}; }
 
   Status run(KernelContext& c) override {
     const Shape &x = c.input(0).shape(), &r = c.input(in_.r).shape();
@@ -32,12 +44,13 @@ class RecurrentLayer final : public Kernel {
     RETURN_IF_ERROR(check(c, b));
     RETURN_IF_ERROR(ensure_output(c, 0, Shape{b.steps, b.batch, b.hidden}));
     for (int i = 1; i < c.num_outputs(); ++i) RETURN_IF_ERROR(ensure_output(c, i, Shape{b.batch, b.hidden}));
-    b.x = c.in<float>(0), b.r = c.in<float>(in_.r), b.h = c.in<float>(in_.h);
+    b.x = c.in<float>(0), b.h = c.in<float>(in_.h);
     if (in_.bias >= 0) b.bias = c.in<float>(in_.bias);
     if (in_.c >= 0) b.c = c.in<float>(in_.c), b.c_last = c.out<float>(2);
     b.y = c.out<float>(0), b.h_last = c.out<float>(1);
     b.reverse = reverse_;
     if (b.batch == 0 || b.hidden == 0) return ok_status();
+    ASSIGN_OR_RETURN(b.r, weights(c, b));
     run_blocks(c, b);
     return ok_status();
   }
@@ -48,18 +61,33 @@ class RecurrentLayer final : public Kernel {
     return check_lengths(c.input(in_.lengths), b.batch, b.steps);
   }
 
+  // Packed once if they never change, else in every run that reads them often enough. One row reads them as well as
+  // they lie.
+  Result<RecurrentWeights> weights(KernelContext& c, const RecurrentBlock& b) {
+    const float* r = c.in<float>(in_.r);
+    const bool same = c.input_is_constant(in_.r);
+    if (packed_size_ == 0 || (!same && b.steps * ((b.batch + kRecurrentRows - 1) / kRecurrentRows) < kEnoughSteps))
+      return RecurrentWeights::as_they_lie(kind_, b.hidden, r);
+    const bool fresh = !packed_.valid();
+    if (fresh) {
+      ASSIGN_OR_RETURN(packed_, c.allocate_persistent(DType::kFloat, Shape{packed_size_}));
+    }
+    if (fresh || !same) RecurrentWeights::pack(kind_, b.hidden, r, packed_.data<float>());
+    return RecurrentWeights::of_panels(kind_, b.hidden, packed_.data<float>());
+  }
+
   void run_blocks(KernelContext& c, const RecurrentBlock& all) const {
     const Tensor& lengths = c.input(in_.lengths);
-    const int64_t blocks = (all.batch + kRecurrentRows - 1) / kRecurrentRows;
-    const double cost_ns = 0.1 * static_cast<double>(all.steps * kRecurrentRows * gates_of(kind_)) *
+    const int64_t rows = recurrent_block_rows(all.batch), blocks = (all.batch + rows - 1) / rows;
+    const double cost_ns = 0.1 * static_cast<double>(all.steps * rows * gates_of(kind_)) *
                            static_cast<double>(all.hidden) * static_cast<double>(all.hidden);
     c.parallel_for(blocks, cost_ns, [&](int64_t begin, int64_t end) {
       ScratchVector<float> room(static_cast<size_t>(recurrent_room(kind_, all.hidden)));
       RecurrentBlock b = all;
       b.room = room.data();
       for (int64_t i = begin; i < end; ++i) {
-        b.first = i * kRecurrentRows;
-        b.rows = std::min<int64_t>(kRecurrentRows, all.batch - b.first);
+        b.first = i * rows;
+        b.rows = std::min<int64_t>(rows, all.batch - b.first);
         for (int64_t m = 0; m < b.rows; ++m)
           b.lengths[m] = lengths.num_elements() > 0 ? lengths.data<int32_t>()[b.first + m] : all.steps;
         code_(b);
@@ -71,6 +99,8 @@ class RecurrentLayer final : public Kernel {
   const RecurrentInputs in_;
   const bool reverse_;
   const RecurrentCode code_;
+  int64_t packed_size_ = 0;  // of the shapes
+  Tensor packed_;            // from the first run on that packs
 };
 
 Result<std::unique_ptr<Kernel>> layer_of(const KernelInit& init, RecurrentKind kind, const RecurrentInputs& in) {
