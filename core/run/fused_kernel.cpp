@@ -16,6 +16,9 @@ namespace emplace {
 namespace {
 
 constexpr int64_t kTileElements = BlockReduction::kBlock;
+// Of a tile that reads inputs which are repeated so soon, so many elements go through all steps at a time: written out
+// for a whole tile, three factors would take more than the first cache, and come from the second one tile after tile.
+constexpr int64_t kStripElements = 1024;
 constexpr size_t kAlignment = 64;
 
 std::byte* aligned(std::vector<std::byte>& bytes) {
@@ -70,7 +73,8 @@ class FusedKernel::Builder {
 
  private:
   Input input(ValueId v, const Tensor& tensor, bool is_constant) {
-    if (registers_.holds(v)) return {offset_pointer(registers_.offset(v)), 0, 0, true};
+    if (registers_.holds(v))
+      return {offset_pointer(registers_.offset(v)), static_cast<int64_t>(dtype_size(tensor.dtype())), 0, true};
     const size_t repeated = k_.repeated_.size();
     const Input in =
         input(tensor.raw(), tensor.num_elements(), static_cast<int64_t>(dtype_size(tensor.dtype())), is_constant);
@@ -91,7 +95,8 @@ class FusedKernel::Builder {
   Input input(const void* data, int64_t count, int64_t bytes, bool is_constant) {
     if (count == group_.elements) return {data, bytes, 0, false};
     if (count == 1) return {data, 0, 0, false};
-    const int64_t written = std::min(group_.elements, count + kTileElements);
+    if (count <= kStripElements && (k_.tiles_ > 1 || k_.head_)) k_.strip_elements_ = kStripElements;
+    const int64_t written = std::min(group_.elements, count + k_.strip_elements_);
     k_.repeated_.push_back({data, static_cast<size_t>(count * bytes), is_constant, false, {}});
     std::vector<std::byte>& elements = k_.repeated_.back().elements;
     elements.resize(static_cast<size_t>(written * bytes) + kAlignment);
@@ -113,14 +118,15 @@ class FusedKernel::Builder {
     if (worth_it) step = joiner_.step_of(id);
     const auto joined = step ? joiner_.join(id, *step, chain_length()) : StepJoiner::Joined{};
     add_inputs(id, joined, code.period);
-    TileCall in{code.function, code.params, first, static_cast<uint32_t>(k_.inputs_.size()) - first, nullptr, 0};
     const ValueId out = program_.outputs(s)[0];
-    if (registers_.holds(out)) {
+    TileCall in{code.function, code.params, first, static_cast<uint32_t>(k_.inputs_.size()) - first};
+    in.out_bytes = static_cast<int64_t>(dtype_size(program_.values[out].dtype));
+    in.out_is_register = registers_.holds(out);
+    if (in.out_is_register) {
       registers_.take(id, out);
       in.out = offset_pointer(registers_.offset(out));
     } else {
       in.out = b.context.outputs_[0].raw();
-      in.out_bytes = static_cast<int64_t>(dtype_size(program_.values[out].dtype));
       registers_.release(id);
     }
     k_.tile_cost_ns_ += code.cost_ns * static_cast<double>(kTileElements);
@@ -137,7 +143,7 @@ class FusedKernel::Builder {
   void find_steps() {
     if (k_.calls_.size() != 1 || !last_is_step_) return;
     const TileCall& call = k_.calls_[0];
-    if (call.out_bytes != sizeof(float) || call.num_inputs > StepChain::kMostInputs) return;
+    if (call.out_is_register || call.out_bytes != sizeof(float) || call.num_inputs > StepChain::kMostInputs) return;
     for (const Input& in : k_.inputs_) {
       if (in.is_register || (in.bytes != 0 && in.bytes != sizeof(float))) return;
       if (in.period != 0 && in.period != k_.row_elements_) return;
@@ -207,6 +213,7 @@ class FusedKernel::Builder {
     call.num_inputs += next.num_inputs;
     call.out = next.out;
     call.out_bytes = next.out_bytes;
+    call.out_is_register = next.out_is_register;
   }
 
   void add_reduction() {
@@ -264,7 +271,7 @@ void FusedKernel::bind_single_tile() {
   };
   for (const Input& in : inputs_) bound_inputs_.push_back(resolve(in.data, in.is_register));
   for (TileCall& in : calls_) {
-    if (in.out_bytes == 0) in.out = base + reinterpret_cast<uintptr_t>(in.out);
+    if (in.out_is_register) in.out = base + reinterpret_cast<uintptr_t>(in.out);
   }
   reduced_.data = resolve(reduced_.data, reduced_.is_register);
 }
@@ -334,7 +341,7 @@ void FusedKernel::run_tiles(int64_t begin, int64_t end) {
   for (int64_t tile = begin; tile < end; ++tile) {
     const int64_t first = tile * kTileElements, n = std::min(kTileElements, elements_ - first);
     const std::byte* base = run_elements(scratch, first, n);
-    if (reduction_.partial) reduction_.partial(at(reduced_, base, first), n, accumulator(tile));
+    if (reduction_.partial) reduction_.partial(at(reduced_, base, {first, 0}), n, accumulator(tile));
   }
 }
 
@@ -347,20 +354,25 @@ void FusedKernel::finished(int64_t first_row, int64_t rows) {
   if (follower_) follower_->finished(first_row, rows);
 }
 
-const std::byte* FusedKernel::at(const Input& in, const std::byte* registers, int64_t element) {
-  if (in.is_register) return registers + reinterpret_cast<uintptr_t>(in.data);
-  return static_cast<const std::byte*>(in.data) + (in.period ? element % in.period : element) * in.bytes;
+const std::byte* FusedKernel::at(const Input& in, const std::byte* registers, const Strip& strip) {
+  if (in.is_register) return registers + reinterpret_cast<uintptr_t>(in.data) + strip.in_tile * in.bytes;
+  return static_cast<const std::byte*>(in.data) + (in.period ? strip.first % in.period : strip.first) * in.bytes;
 }
 
 const std::byte* FusedKernel::run_elements(Scratch& scratch, int64_t first, int64_t n) {
   if (scratch.registers.size() < register_bytes_ + kAlignment) scratch.registers.resize(register_bytes_ + kAlignment);
   if (scratch.inputs.size() < inputs_.size()) scratch.inputs.resize(inputs_.size());
   std::byte* registers = aligned(scratch.registers);
-  for (size_t i = 0; i < inputs_.size(); ++i) scratch.inputs[i] = at(inputs_[i], registers, first);
-  for (const TileCall& in : calls_) {
-    void* out = in.out_bytes ? static_cast<std::byte*>(in.out) + first * in.out_bytes
-                             : registers + reinterpret_cast<uintptr_t>(in.out);
-    in.function(scratch.inputs.data() + in.first_input, strides_.data() + in.first_input, out, n, in.params);
+  for (Strip strip{first, 0}; strip.in_tile < n;
+       strip = {strip.first + strip_elements_, strip.in_tile + strip_elements_}) {
+    const int64_t elements = std::min(strip_elements_, n - strip.in_tile);
+    for (size_t i = 0; i < inputs_.size(); ++i) scratch.inputs[i] = at(inputs_[i], registers, strip);
+    for (const TileCall& in : calls_) {
+      std::byte* out = in.out_is_register
+                           ? registers + reinterpret_cast<uintptr_t>(in.out) + strip.in_tile * in.out_bytes
+                           : static_cast<std::byte*>(in.out) + strip.first * in.out_bytes;
+      in.function(scratch.inputs.data() + in.first_input, strides_.data() + in.first_input, out, elements, in.params);
+    }
   }
   return registers;
 }

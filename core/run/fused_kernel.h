@@ -34,16 +34,21 @@ class FusedKernel final : public Kernel, private StepSink {
     const void* params;
     uint32_t first_input;  // in inputs_, strides_
     uint32_t num_inputs;
-    void* out;          // of the first element; a register: its offset in the registers
-    int64_t out_bytes;  // of an element; 0: a register
+    void* out = nullptr;    // of the first element; a register: its offset in the registers
+    int64_t out_bytes = 0;  // of an element
+    bool out_is_register = false;
   };
   struct Input {
     const void* data;  // of the first element; a register: its offset
-    int64_t bytes;     // from element to element; 0: a register, or one element for all
+    int64_t bytes;     // from element to element; 0: one element for all
     int64_t period;    // > 0: after so many elements it begins anew
     bool is_register;
   };
-  /// An input of fewer elements, written out so often that a tile may begin anywhere in it.
+  /// Where a strip of a tile begins: among all elements, and in the tile.
+  struct Strip {
+    int64_t first, in_tile;
+  };
+  /// An input of fewer elements, written out so often that a strip may begin anywhere in it.
   struct Repeated {
     const void* from;
     size_t bytes;  // of one period
@@ -72,7 +77,7 @@ class FusedKernel final : public Kernel, private StepSink {
   void run_tiles(int64_t begin, int64_t end);
   /// Elements [first, first + n), at most a tile. Returns this thread's registers.
   const std::byte* run_elements(Scratch& scratch, int64_t first, int64_t n);
-  static const std::byte* at(const Input& in, const std::byte* registers, int64_t element);
+  static const std::byte* at(const Input& in, const std::byte* registers, const Strip& strip);
   void finished(int64_t first_row, int64_t rows) override;
   const ProductSteps* steps() const override { return steps_.chain ? &steps_ : nullptr; }
   RowSink* behind_steps() override { return follower_ ? &behind_steps_ : nullptr; }
@@ -82,6 +87,7 @@ class FusedKernel final : public Kernel, private StepSink {
   }
 
   int64_t elements_ = 0, tiles_ = 0;
+  int64_t strip_elements_ = BlockReduction::kBlock;  // of a tile: so many go through all calls at a time
   double tile_cost_ns_ = 0;
   std::vector<TileCall> calls_;
   std::deque<StepChain> chains_;  // `params` of calls that are several instructions
