@@ -66,7 +66,7 @@ class BatchNorm final : public FactoredKernel {
 
   Tile tile() const override {
     if (training_ || !innermost_ || !fits_) return {};
-    return {.function = code_, .cost_ns = 0.2, .period = layout_.channels};
+    return {.function = code_, .params = &layout_.channels, .cost_ns = 0.2, .period = layout_.channels};
   }
   ElementStep step() const override {
     return std::is_same_v<T, float> && tile().function ? ElementStep::kNormalise : ElementStep::kNone;

@@ -1,6 +1,7 @@
 #include "core/ops/nn/norm_elements.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "core/base/scratch_vector.h"
@@ -12,9 +13,65 @@ namespace {
 
 constexpr int64_t kHalvesAtOnce = 512;     // halves that are widened at once
 constexpr int64_t kElementsAtOnce = 1024;  // about so many elements of whole rows are handled at once
+constexpr int64_t kEnoughRows = 4;         // for which factors are worth keeping in registers
+constexpr int64_t kWidestLanes = 16;       // floats of a vector then
+constexpr int kVectorsAtOnce = 8;          // and so many, of three factors
 
+// What channels are read with, `kVectors` vectors from channel `at` on, stays in registers while row after row passes
+// by.
+template <int kVectors>
+EMPLACE_INLINE void normalise_columns(const float* x, const std::array<const float*, 3>& factors, float* y, int64_t n,
+                                      int64_t period, int64_t at) {
+  typedef float Vector __attribute__((vector_size(kWidestLanes * sizeof(float))));
+  constexpr int64_t kLanes = kWidestLanes, kWidth = kVectors * kLanes;
+  constexpr size_t kBytes = sizeof(Vector);
+  Vector mean[kVectors], slope[kVectors], offset[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    std::memcpy(&mean[v], factors[0] + at + v * kLanes, kBytes);
+    std::memcpy(&slope[v], factors[1] + at + v * kLanes, kBytes);
+    std::memcpy(&offset[v], factors[2] + at + v * kLanes, kBytes);
+  }
+  int64_t i = at;
+  for (; i + kWidth <= n; i += period) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      Vector value;
+      std::memcpy(&value, x + i + v * kLanes, kBytes);
+      value = (value - mean[v]) * slope[v] + offset[v];
+      std::memcpy(y + i + v * kLanes, &value, kBytes);
+    }
+  }
+  const int64_t left = std::min(kWidth, n - i);
+  int64_t k = 0;
+  for (; k + kLanes <= left; k += kLanes) {
+    Vector value;
+    std::memcpy(&value, x + i + k, kBytes);
+    std::memcpy(&mean[0], factors[0] + at + k, kBytes);
+    std::memcpy(&slope[0], factors[1] + at + k, kBytes);
+    std::memcpy(&offset[0], factors[2] + at + k, kBytes);
+    value = (value - mean[0]) * slope[0] + offset[0];
+    std::memcpy(y + i + k, &value, kBytes);
+  }
+  for (; k < left; ++k) y[i + k] = (x[i + k] - factors[0][at + k]) * factors[1][at + k] + factors[2][at + k];
+}
+// Of as many vectors as there are, at most kVectors.
+template <int kVectors>
+EMPLACE_INLINE void normalise_rest(const float* x, const std::array<const float*, 3>& factors, float* y, int64_t n,
+                                   int64_t period, int64_t at) {
+  if constexpr (kVectors > 0) {
+    if (period - at >= kVectors * kWidestLanes)
+      normalise_columns<kVectors>(x, factors, y, n, period, at);
+    else
+      normalise_rest<kVectors - 1>(x, factors, y, n, period, at);
+  }
+}
+
+// `period`, if any: a factor comes again after so many elements. `kInRegisters`: there are registers for them, of 64
+// bytes; fewer and narrower ones gain nothing.
+template <bool kInRegisters>
 EMPLACE_INLINE void normalise_body(const void* const* inputs, const int64_t* strides, void* out, int64_t n,
-                                   const void*) {
+                                   const void* period) {
   const float *x = static_cast<const float*>(inputs[0]), *mean = static_cast<const float*>(inputs[1]),
               *slope = static_cast<const float*>(inputs[2]), *offset = static_cast<const float*>(inputs[3]);
   float* y = static_cast<float*>(out);
@@ -24,17 +81,26 @@ EMPLACE_INLINE void normalise_body(const void* const* inputs, const int64_t* str
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * s + o;
     return;
   }
+  if constexpr (kInRegisters) {
+    constexpr int64_t kWidth = kVectorsAtOnce * kWidestLanes;
+    const int64_t channels = period ? *static_cast<const int64_t*>(period) : 0;
+    if (channels > 0 && channels % kWidestLanes == 0 && kEnoughRows * channels <= n) {
+      for (int64_t at = 0; at < channels; at += kWidth)
+        normalise_rest<kVectorsAtOnce>(x, {mean, slope, offset}, y, n, channels, at);
+      return;
+    }
+  }
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i]) * slope[i] + offset[i];
 }
 void normalise_base(const void* const* in, const int64_t* s, void* out, int64_t n, const void* p) {
-  normalise_body(in, s, out, n, p);
+  normalise_body<false>(in, s, out, n, p);
 }
 EMPLACE_TARGET_V3 void normalise_v3(const void* const* in, const int64_t* s, void* out, int64_t n, const void* p) {
-  normalise_body(in, s, out, n, p);
+  normalise_body<false>(in, s, out, n, p);
 }
 EMPLACE_TARGET_V4 void normalise_v4(const void* const* in, const int64_t* s, void* out, int64_t n, const void* p) {
-  normalise_body(in, s, out, n, p);
+  normalise_body<true>(in, s, out, n, p);
 }
 Tile::Function normalise_floats() { return for_isa<Tile::Function>(normalise_base, normalise_v3, normalise_v4); }
 
@@ -161,7 +227,7 @@ void normalise(Parallel& parallel, Tile::Function code, const NormLayout& l, con
   const auto piece = [&](int64_t first, int64_t n, const std::array<const float*, 3>& f, int64_t stride) {
     const void* inputs[] = {x + first, f[0], f[1], f[2]};
     const int64_t strides[] = {1, stride, stride, stride};
-    code(inputs, strides, y + first, n, nullptr);
+    code(inputs, strides, y + first, n, stride == 0 ? nullptr : &l.channels);
     if (sink) sink->finished(first / l.channels, n / l.channels);
   };
   FactorRows<float, 3>(l, factors).run(parallel, 0.2, piece);

@@ -10,7 +10,7 @@
 namespace emplace {
 
 /// y = (x - mean) * slope + offset. Inputs: x, and as floats mean, slope and offset, which all have the same stride.
-/// T: float, half, bfloat16.
+/// Params, if any: an int64_t, the number of elements after which these come again. T: float, half, bfloat16.
 template <class T>
 Tile::Function normalise_code();
 

@@ -18,6 +18,7 @@ struct NormSumCode {
   };
   using Add = void (*)(const Columns& c, int64_t cols);
   Add moments = nullptr, gradients = nullptr;
+  bool few_rows = false;  // better handles few rows at once
   static NormSumCode of_processor();
 };
 
