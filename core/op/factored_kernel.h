@@ -1,6 +1,7 @@
 /// FactoredKernel: an elementwise op whose inputs but the first become a few factors per channel, worked out once a
-/// step: batch normalisation with given moments. Its tile() reads input 0 and these factors, nothing else, so that it
-/// can follow a product whose rows are still in cache.
+/// step: batch normalisation. Its tile() reads input 0 and these factors, nothing else, so that it can follow a product
+/// whose rows are still in cache. One whose factors hang on all of input 0, as the batch's own moments do, hands on
+/// rows as well: it begins what is fused.
 #pragma once
 
 #include <array>

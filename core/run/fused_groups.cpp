@@ -41,7 +41,7 @@ class Finder {
     if (plan_.modes[id] != InstructionMode::kDirect || program_.instructions[id].num_outputs == 0) return 0;
     const BoundInstruction& b = bound_[id];
     const Tile tile = b.kernel->tile();
-    if (!tile.function || tile.period > kMaxPeriod) return 0;
+    if (!tile.function || tile.period > kMaxPeriod || b.kernel->hands_on_rows()) return 0;
     int64_t n = b.context.outputs_[0].num_elements();
     for (const Tensor& in : b.context.inputs_) {
       if (in.num_elements() != n && in.num_elements() != 1 && in.num_elements() != tile.period) return 0;
@@ -58,12 +58,21 @@ class Finder {
   }
 
   bool is_reduction(InstructionId id) const {
-    if (plan_.modes[id] != InstructionMode::kDirect || group_.instructions.empty() || group_.head != kNoInstruction)
+    if (plan_.modes[id] != InstructionMode::kDirect || (group_.head == kNoInstruction && group_.instructions.empty()) ||
+        (group_.head != kNoInstruction && !head_has_tiles()))
       return false;
     const BoundInstruction& b = bound_[id];
     if (!b.kernel->block_reduction().partial || program_.instructions[id].device != device_) return false;
     if (b.context.inputs_[0].num_elements() != group_.elements) return false;
     return made_by_[buffer(program_.inputs(program_.instructions[id])[0])] == serial_;
+  }
+
+  // Then the head may be the first of the elementwise instructions as well, whose numbers no one has to keep.
+  bool head_has_tiles() const {
+    const auto* kernel = dynamic_cast<const FactoredKernel*>(bound_[group_.head].kernel.get());
+    if (!kernel) return false;
+    const Tile tile = kernel->tile();
+    return tile.function && tile.period <= kMaxPeriod;
   }
 
   // Rows of what it reads are rows of the product: neither of them by another shape.
@@ -100,12 +109,15 @@ class Finder {
       made_by_[buffer(program_.outputs(program_.instructions[id])[0])] = serial_;
       return;
     }
-    if (is_reduction(id))
+    if (is_reduction(id)) {
       group_.reduction = id;
-    else if (follows(id))
+      if (group_.head != kNoInstruction) group_.instructions.insert(group_.instructions.begin(), group_.head);
+      group_.head = kNoInstruction;
+    } else if (follows(id)) {
       group_.follower = id;
-    else
+    } else {
       not_joined_[id] = NotJoined::kNotElementwise;
+    }
     close();
     if (is_product(id)) begin_with(id);
   }

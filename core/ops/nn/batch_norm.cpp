@@ -65,7 +65,7 @@ class BatchNorm final : public FactoredKernel {
   }
 
   Tile tile() const override {
-    if (training_ || !innermost_ || !fits_) return {};
+    if (!innermost_ || !fits_) return {};
     return {.function = code_, .params = &layout_.channels, .cost_ns = 0.2, .period = layout_.channels};
   }
   ElementStep step() const override {
@@ -79,6 +79,10 @@ class BatchNorm final : public FactoredKernel {
   }
 
   Status begin_tiles(KernelContext& c) override {
+    if (training_) {
+      train(c);
+      return ok_status();
+    }
     if (c.num_outputs() > 5) *c.out<float>(5) = 0;  // a reserve that only GPUs fill
     for (int i = 1; i <= 4; ++i)
       copy_elements(DType::kFloat, c.in<float>(i % 2 ? 3 : 4), c.out<float>(i), layout_.channels);
@@ -104,10 +108,7 @@ class BatchNorm final : public FactoredKernel {
         std::fill_n(c.out<float>(i), channels, i <= 2 ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
       return ok_status();
     }
-    if (training_)
-      train(c);
-    else
-      RETURN_IF_ERROR(begin_tiles(c));
+    RETURN_IF_ERROR(begin_tiles(c));
     normalise(*c.parallel_, code_, layout_, c.in<T>(0), factors(), c.out<T>(0), c.row_sink_);
     return ok_status();
   }

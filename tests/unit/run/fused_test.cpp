@@ -271,12 +271,22 @@ void check_normalised(Shape shape, const std::string& head, bool training) {
   REQUIRE(fused.ok());
   CHECK(same_bytes((*fused)[0], want));
   if (!training) CHECK(same_bytes((*fused)[1], values[3]));
+  const Tensor axes = ints({0, 1, 2, 3});
+  const AttrList keep = {{"keep_dims", AttrValue::of(false)}};
+  for (auto [reduced, numbers] : {std::pair(y, normalised), std::pair(relu, want)}) {
+    auto [sum, wanted] = node_and_value(g, "Sum", {reduced, g.constant(axes)}, {numbers, axes}, keep, 1);
+    auto reduction = g.fetch_all({sum});
+    INFO(reduction.status().message());
+    REQUIRE(reduction.ok());
+    CHECK(same_bytes((*reduction)[0], wanted));
+  }
 }
 
 }  // namespace
 
 TEST_CASE("batch normalisation in a group gives the bytes of its own kernel") {
-  for (const Shape& shape : {Shape{2, 3, 5, 1}, Shape{1, 1, 1, 7}, Shape{2, 17, 31, 24}, Shape{1, 65, 3, 96}}) {
+  for (const Shape& shape : {Shape{2, 3, 5, 1}, Shape{1, 1, 1, 7}, Shape{2, 17, 31, 24}, Shape{1, 65, 3, 96},
+                             Shape{3, 50, 2, 40}, Shape{1, 9, 7, 208}, Shape{1, 3, 5, 1040}}) {
     for (const std::string head : {"", "Conv2D", "DepthwiseConv2dNative"}) {
       INFO(shape.to_string() << " " << head);
       check_normalised(shape, head, false);
