@@ -48,6 +48,26 @@ EMPLACE_INLINE void add_taps(const SeenWindow<T>& w, int64_t first, T* out) {
   }
 }
 
+// Channels from `c` on, which do not fill a vector: as few narrower ones as will do. The last reaches back over
+// channels that have their sums already, and makes these once more.
+template <class T, int kPixels, int kLanes>
+EMPLACE_INLINE void remaining_channels(const SeenWindow<T>& w, int64_t c, T* out) {
+  if constexpr (kLanes == 1) {
+    add_taps<T, kPixels, 1, 1>(w, c, out);
+  } else {
+    const int64_t left = w.channels - c;
+    if (left > kLanes / 2 && w.channels >= kLanes) {
+      add_taps<T, kPixels, 1, kLanes>(w, w.channels - kLanes, out);
+      return;
+    }
+    if (left >= kLanes / 2) {
+      add_taps<T, kPixels, 1, kLanes / 2>(w, c, out);
+      c += kLanes / 2;
+    }
+    if (c < w.channels) remaining_channels<T, kPixels, kLanes / 2>(w, c, out);
+  }
+}
+
 // All channels of `kPixels` pixels. A pixel alone takes several vectors at once, so that the additions need not wait
 // for each other.
 template <class T, int kPixels, int kLanes>
@@ -58,11 +78,7 @@ EMPLACE_INLINE void convolve_pixels(const SeenWindow<T>& w, T* out) {
   if constexpr (kVectors > 1) {
     for (; c + kLanes <= w.channels; c += kLanes) add_taps<T, kPixels, 1, kLanes>(w, c, out);
   }
-  if constexpr (kLanes * sizeof(T) > 16) {
-    constexpr int kFew = 16 / sizeof(T);
-    for (; c + kFew <= w.channels; c += kFew) add_taps<T, kPixels, 1, kFew>(w, c, out);
-  }
-  for (; c < w.channels; ++c) add_taps<T, kPixels, 1, 1>(w, c, out);
+  if (c < w.channels) remaining_channels<T, kPixels, kLanes>(w, c, out);
 }
 
 int64_t ceil_of(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }

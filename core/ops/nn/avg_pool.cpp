@@ -48,22 +48,30 @@ struct MeanOfWindow {
   template <class T>
   static constexpr bool kVectors = std::is_floating_point_v<T>;
 
-  template <class V, class T>
+  template <class V, int kCount, class T>
   EMPLACE_INLINE static void pool(const PoolWindow& p, const T* image, const WindowCells& w, T* out) {
-    std::conditional_t<std::is_same_v<V, T>, Sum<T>, V> sum{};
+    constexpr int64_t kLanes = sizeof(V) / sizeof(T);
+    std::conditional_t<std::is_same_v<V, T>, Sum<T>, V> sums[kCount] = {};
     for (int64_t y = w.y; y < w.y_end; ++y) {
-      const T* cells = image + y * p.w.size * p.channels;
-      for (int64_t x = w.x; x < w.x_end; ++x) {
-        V cell;
-        std::memcpy(&cell, cells + x * p.channels, sizeof(V));
-        if constexpr (std::is_same_v<V, T>)
-          sum += static_cast<Sum<T>>(cell);
-        else
-          sum += cell;
+      const T* cells = image + (y * p.w.size + w.x) * p.channels;
+      for (int64_t x = w.x; x < w.x_end; ++x, cells += p.channels) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kCount; ++i) {
+          V cell;
+          std::memcpy(&cell, cells + i * kLanes, sizeof(V));
+          if constexpr (std::is_same_v<V, T>)
+            sums[i] += static_cast<Sum<T>>(cell);
+          else
+            sums[i] += cell;
+        }
       }
     }
-    const V mean = V(sum / static_cast<Sum<T>>(w.count()));
-    std::memcpy(out, &mean, sizeof(V));
+    const Sum<T> count = static_cast<Sum<T>>(w.count());
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) {
+      const V mean = V(sums[i] / count);
+      std::memcpy(out + i * kLanes, &mean, sizeof(V));
+    }
   }
 };
 

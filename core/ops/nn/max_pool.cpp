@@ -72,18 +72,28 @@ struct LargestOfWindow {
   template <class T>
   static constexpr bool kVectors = std::is_arithmetic_v<T>;
 
-  template <class V, class T>
+  template <class V, int kCount, class T>
   EMPLACE_INLINE static void pool(const PoolWindow& p, const T* image, const WindowCells& w, T* out) {
-    V best = V{} + Finite<T>::lowest();
+    constexpr int64_t kLanes = sizeof(V) / sizeof(T);
+    V best[kCount];
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) best[i] = V{} + Finite<T>::lowest();
     for (int64_t y = w.y; y < w.y_end; ++y) {
-      const T* cells = image + y * p.w.size * p.channels;
-      for (int64_t x = w.x; x < w.x_end; ++x) {
-        V cell;
-        std::memcpy(&cell, cells + x * p.channels, sizeof(V));
-        best = cell > best ? cell : best;
+      const T* cells = image + (y * p.w.size + w.x) * p.channels;
+      for (int64_t x = w.x; x < w.x_end; ++x, cells += p.channels) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kCount; ++i) {
+          V cell;
+          std::memcpy(&cell, cells + i * kLanes, sizeof(V));
+          best[i] = cell > best[i] ? cell : best[i];
+        }
       }
     }
-    std::memcpy(out, &best, sizeof(V));
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) {
+      const V one = best[i];
+      std::memcpy(out + i * kLanes, &one, sizeof(V));
+    }
   }
 };
 

@@ -22,8 +22,34 @@ struct WindowCells {
   int64_t count() const { return std::max<int64_t>(y_end - y, 0) * std::max<int64_t>(x_end - x, 0); }
 };
 
-/// Pool::pool<V>() makes of a window's cells one; a cell is a number or, if Pool::kVectors<T>, a vector of them, V.
-/// `kBytes`: of a register, which g++ 12 needs to know to keep a vector there.
+/// Channels from `k` on, which do not fill a vector of `kBytes`, by narrower ones. The last may reach back over
+/// channels that are done, and does these once more. Returns where those begin that fill none.
+template <class Pool, class T, int64_t kBytes>
+EMPLACE_INLINE int64_t narrower_cells(const PoolWindow& p, const T* image, const WindowCells& cells, int64_t k,
+                                      T* out) {
+  constexpr int64_t kLeast = 16, kLanes = kBytes / sizeof(T);
+  const int64_t left = p.channels - k;
+  if (left == 0) return k;
+  if (left > kLanes / 2 && p.channels >= kLanes) {
+    typedef T Vector __attribute__((vector_size(kBytes)));
+    const int64_t last = p.channels - kLanes;
+    Pool::template pool<Vector, 1>(p, image + last, cells, out + last);
+    return p.channels;
+  }
+  if constexpr (kBytes > kLeast) {
+    if (left >= kLanes / 2) {
+      typedef T Half __attribute__((vector_size(kBytes / 2)));
+      Pool::template pool<Half, 1>(p, image + k, cells, out + k);
+      k += kLanes / 2;
+    }
+    return narrower_cells<Pool, T, kBytes / 2>(p, image, cells, k, out);
+  }
+  return k;
+}
+
+/// Pool::pool<V, kCount>() makes of each of `kCount` windows' cells one, side by side in the channels; a cell is a
+/// number or, if Pool::kVectors<T>, a vector of them, V. `kBytes`: of a register, which g++ 12 needs to know to keep a
+/// vector there.
 template <class Pool, class T, int64_t kBytes>
 EMPLACE_INLINE void windows_of_row(const PoolWindow& p, const void* cells_of_image, void* row, int64_t oh) {
   const T* image = static_cast<const T*>(cells_of_image);
@@ -34,9 +60,13 @@ EMPLACE_INLINE void windows_of_row(const PoolWindow& p, const void* cells_of_ima
     if constexpr (Pool::template kVectors<T>) {
       constexpr int64_t kLanes = kBytes / sizeof(T);
       typedef T Vector __attribute__((vector_size(kBytes)));
-      for (; k + kLanes <= p.channels; k += kLanes) Pool::template pool<Vector>(p, image + k, cells, out + k);
+      constexpr int64_t kMany = 4;  // that need not wait for each other
+      for (; k + kMany * kLanes <= p.channels; k += kMany * kLanes)
+        Pool::template pool<Vector, kMany>(p, image + k, cells, out + k);
+      for (; k + kLanes <= p.channels; k += kLanes) Pool::template pool<Vector, 1>(p, image + k, cells, out + k);
+      k = narrower_cells<Pool, T, kBytes>(p, image, cells, k, out);
     }
-    for (; k < p.channels; ++k) Pool::template pool<T>(p, image + k, cells, out + k);
+    for (; k < p.channels; ++k) Pool::template pool<T, 1>(p, image + k, cells, out + k);
   }
 }
 template <class Pool, class T>

@@ -3,11 +3,16 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <random>
 #include <vector>
 
+#include "core/ops/conv/depthwise_loops.h"
 #include "core/ops/conv/direct_conv.h"
 #include "core/ops/conv/filter_gradient.h"
 #include "core/ops/conv/narrow_filter_gradient.h"
+#include "core/ops/kit/isa.h"
+#include "core/ops/kit/isa_limit.h"
 #include "core/tensor/tensor.h"
 #include "tests/unit/ops/pattern.h"
 
@@ -210,6 +215,80 @@ TEST_CASE("a row sink is told of every pixel once") {
       Pieces pieces(size);
       compute<float>(pieces, s, What::kForward, x, filter, y, &told);
       CHECK(told.times == std::vector<int>(static_cast<size_t>(s.pixels()), 1));
+    }
+  }
+}
+
+namespace {
+
+/// Numbers whose products and sums are rounded.
+Tensor rough(const Shape& shape, std::mt19937& random) {
+  Tensor t = Tensor::allocate(DType::kFloat, shape).take();
+  std::uniform_real_distribution<float> any(-1, 1);
+  for (int64_t i = 0; i < t.num_elements(); ++i) t.data<float>()[i] = any(random);
+  return t;
+}
+
+/// Each output by itself, in the window's order, with the processor's product and sum.
+std::vector<float> sums_in_order(const ConvShape& s, const Tensor& x, const Tensor& filter, bool depthwise) {
+  std::vector<float> sums(static_cast<size_t>(s.pixels() * s.out_c));
+  const bool at_once = isa() != Isa::kBase;
+  const auto add = [&](int64_t in, int64_t w, int64_t out) {
+    float& sum = sums[static_cast<size_t>(out)];
+    const float a = x.data<float>()[in], b = filter.data<float>()[w];
+    sum = at_once ? std::fma(a, b, sum) : sum + a * b;
+  };
+  if (!depthwise) {
+    for_each_product(s, add);
+    return sums;
+  }
+  ConvShape single = s;  // the products of channel 0
+  single.in_c = single.out_c = single.filter_c = 1;
+  for_each_product(single, [&](int64_t in, int64_t w, int64_t out) {
+    for (int64_t c = 0; c < s.in_c; ++c) add(in * s.in_c + c, w * s.in_c + c, out * s.in_c + c);
+  });
+  return sums;
+}
+
+ConvShape any_window(std::mt19937& random) {
+  const auto among = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  ConvShape s;
+  s.batch = among(1, 2), s.in_h = among(1, 19), s.in_w = among(1, 19);
+  s.window_h = among(1, 7), s.window_w = among(1, 4), s.stride_h = among(1, 3), s.stride_w = among(1, 3);
+  s.dilation_h = among(1, 2), s.dilation_w = among(1, 2);
+  s.pad_top = among(0, 2 * s.window_h), s.pad_left = among(0, 2 * s.window_w);
+  const auto windows = [](int64_t size, int64_t window, int64_t stride) {
+    return std::max<int64_t>(0, size - window) / stride + 1;
+  };
+  s.out_h = windows(s.in_h + s.pad_top + among(0, 5), (s.window_h - 1) * s.dilation_h + 1, s.stride_h);
+  s.out_w = windows(s.in_w + s.pad_left + among(0, 5), (s.window_w - 1) * s.dilation_w + 1, s.stride_w);
+  return s;
+}
+
+bool has_floats(const Tensor& t, const std::vector<float>& want) {
+  return std::memcmp(t.raw(), want.data(), want.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("a depthwise convolution of any number of channels has the bytes of plain sums, on each processor") {
+  std::mt19937 random(11);
+  for (const std::optional<Isa> isa : {std::optional<Isa>(), std::optional(Isa::kV3), std::optional(Isa::kBase)}) {
+    const IsaLimit limit(isa);
+    for (int64_t channels = 1; channels <= 40; ++channels) {
+      ConvShape s = any_window(random);
+      s.in_c = s.out_c = channels;
+      s.filter_c = 1;
+      INFO(channels << " channels, window " << s.window_h << " x " << s.window_w);
+      const Tensor x = rough({s.batch, s.in_h, s.in_w, s.in_c}, random);
+      const Tensor filter = rough({s.window_h, s.window_w, s.in_c, 1}, random);
+      Sequential sequential;
+      Tensor result = pattern<float>({s.batch, s.out_h, s.out_w, s.out_c}, 5);
+      depthwise_conv(sequential, depthwise_row<float>(), s, x.data<float>(), filter.data<float>(), result.data<float>(),
+                     nullptr);
+      CHECK(has_floats(result, sums_in_order(s, x, filter, true)));
     }
   }
 }
