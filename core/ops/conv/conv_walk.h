@@ -26,6 +26,8 @@ struct ConvAxis {
   }
   /// Each written pixel reads the one in its place.
   bool pixel_by_pixel() const { return window == 1 && step == 1 && pad == 0 && divide == 1 && in == out; }
+  /// Each tap of each written pixel reads a pixel of the image. REQUIRES: divide is 1.
+  bool all_inside() const { return pad == 0 && (out - 1) * step + (window - 1) * reach < in; }
   /// Of what is written by what is read's stride: how many there are.
   int64_t remainders() const { return std::min(divide, out); }
   /// Consecutive taps read consecutive pixels.

@@ -36,8 +36,6 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
   panel_size_ = cols_ * walk.taps() * walk.depth;
   pixel_by_pixel_ = walk.pixel_by_pixel();
   const ConvAxis &v = walk.vertical, &h = walk.horizontal;
-  band_width_ = (h.out - 1) * h.step + (h.window - 1) * h.reach + 1;
-  line_ = pieces_of(band_width_, h.step);
   way_ = choose_way();
   if (way_ == Way::kStrided) {
     const int64_t in_row = std::max<int64_t>(1, pieces_of(h.out, h.divide));
@@ -51,7 +49,8 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
     const int64_t tiles = pieces_of(pixels, rows_);
     block_tiles_ = pieces_of(tiles, pieces_of(tiles, near_tiles(walk_, rows_, sizeof(T))));
   }
-  if (way_ == Way::kBands || way_ == Way::kOutputs) prepare_bands();
+  if (way_ == Way::kBands || way_ == Way::kOutputs) bands_ = ConvBands<T>(walk, way_ == Way::kOutputs);
+  if (way_ == Way::kBands) rows_ = h.out > 0 ? static_cast<int>(pieces_of(h.out, pieces_of(h.out, rows_))) : 1;
   if (way_ == Way::kImages) {
     const int64_t image_bytes = v.in * h.in * walk.in_c * static_cast<int64_t>(sizeof(T));
     const gemm::Processor& p = gemm::processor();
@@ -63,7 +62,8 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
 template <class T>
 typename DirectConv<T>::Way DirectConv<T>::choose_way() const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
-  const double band = static_cast<double>((v.window - 1) * v.reach + 1) * static_cast<double>(line_ * h.step);
+  const double band =
+      static_cast<double>((v.window - 1) * v.reach + 1) * static_cast<double>(ConvBands<T>::line_of(h) * h.step);
   const bool fits =
       band * static_cast<double>(std::max<int64_t>(1, walk_.in_c) * static_cast<int64_t>(sizeof(T))) <= kMostBandBytes;
   if (walk_.groups == 1 && walk_.depth <= kFewChannels && v.divide == 1 && h.divide == 1)
@@ -99,7 +99,8 @@ std::string DirectConv<T>::describe() const {
       return cat(tile, ", ", cols_, " channels at a time for ", counted(block_tiles_, "tile"),
                  " of pixels: the filter's ", filter, " do not stay in the second level of cache");
     case Way::kBands:
-      return cat(tile, " of a row's pixels, by channels; what they read is copied with its padding first, since ",
+      return cat(tile, " of a row's pixels, by channels; what they read is ",
+                 bands_.reads_image() ? "taken by rows of the window" : "copied with its padding first", ", since ",
                  counted(walk_.in_c, "channel"), " to read ", walk_.in_c == 1 ? "is" : "are", " few");
     case Way::kOutputs:
       return cat(walk_.out_c, " x ", cols_, " tiles (", gemm::isa_name(isa()),
@@ -165,8 +166,7 @@ void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter,
                           [&](int64_t begin, int64_t end) { sink->finished(begin, end - begin); });
     case Way::kBands:
     case Way::kOutputs:
-      return parallel.run(walk_.batch * pieces_of(walk_.vertical.out, band_rows_),
-                          pixel_ns * static_cast<double>(band_rows_ * walk_.horizontal.out),
+      return parallel.run(bands_.count(), pixel_ns * static_cast<double>(bands_.rows() * walk_.horizontal.out),
                           [&](int64_t begin, int64_t end) {
                             way_ == Way::kBands ? run_bands(job, begin, end) : run_outputs(job, begin, end);
                           });

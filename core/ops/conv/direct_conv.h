@@ -8,6 +8,7 @@
 
 #include "core/base/parallel.h"
 #include "core/op/tile.h"
+#include "core/ops/conv/conv_bands.h"
 #include "core/ops/conv/conv_walk.h"
 #include "core/ops/gemm/tile.h"
 
@@ -48,8 +49,8 @@ class DirectConv {
     kPixels,   // they follow each other in the output
     kPanels,   // so they do here, but panel after panel of the filter, which is too large to stay in cache, passes by
                // all that stay in it
-    kBands,    // they follow each other in a row of it; what they read was first copied with its padding, channel by
-               // channel, because there are few channels
+    kBands,    // they follow each other in a row of it; what they read was first copied with its padding, if it has
+               // any, because there are few channels
     kOutputs,  // they follow each other in a row of it, copied as for kBands; there are few channels to write, so that
                // pixels lie in the columns of a tile and those channels in its rows
     kImages,   // they have the same place in several images, hence the same taps inside
@@ -81,10 +82,6 @@ class DirectConv {
   void run_panels(const Job& job, int64_t begin, int64_t end) const;
   void run_bands(const Job& job, int64_t begin, int64_t end) const;
   void run_outputs(const Job& job, int64_t begin, int64_t end) const;
-  /// Calls body(line, pixel) for the rows of bands [begin, end): where what the row reads lies, its first pixel.
-  template <class F>
-  void for_each_band_row(const Job& job, int64_t begin, int64_t end, const F& body) const;
-  void prepare_bands();
   void run_images(const Job& job, int64_t begin, int64_t end) const;
   void run_strided(const Job& job, int64_t begin, int64_t end) const;
   /// Tiles of one row and one remainder by the stride.
@@ -100,7 +97,6 @@ class DirectConv {
   void look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const;
   void look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, const PixelBlock& block, int64_t tile,
                           int64_t panel) const;
-  void copy_band(const T* image, int64_t first_row, int64_t rows, T* band) const;
   /// All channels of the tile's pixels, whose first is at `out`. `pointers`: the tile's, if it has any.
   void multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::vector<const T*>* pointers) const;
   /// Those of one panel, counted over all groups.
@@ -114,12 +110,7 @@ class DirectConv {
   int64_t panel_size_ = 0;  // elements
   std::vector<T> zeros_;
   int64_t block_tiles_ = 0;  // of kPanels: that a panel passes by
-  // Of kBands and kOutputs. A row of a band holds for every channel and every remainder by the step a line of the
-  // pixels with it.
-  int64_t band_rows_ = 1;            // of the output
-  int64_t band_width_ = 0;           // pixels of a row with its padding
-  int64_t line_ = 0;                 // elements of a line
-  std::vector<int64_t> in_offsets_;  // by tap and channel (kOutputs: by tap): from where a pixel's window begins
+  ConvBands<T> bands_;       // of kBands and kOutputs
 };
 
 extern template class DirectConv<float>;

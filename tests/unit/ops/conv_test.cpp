@@ -271,7 +271,48 @@ bool has_floats(const Tensor& t, const std::vector<float>& want) {
   return std::memcmp(t.raw(), want.data(), want.size() * sizeof(float)) == 0;
 }
 
+void check_bytes(const ConvShape& s, std::mt19937& random) {
+  const Tensor x = rough({s.batch, s.in_h, s.in_w, s.in_c}, random);
+  const Tensor filter = rough({s.window_h, s.window_w, s.filter_c, s.out_c}, random);
+  const std::vector<float> want = sums_in_order(s, x, filter, false);
+  const DirectConv<float> conv(s);
+  Sequential sequential;
+  Tensor packed = pattern<float>({conv.packed_filter_size()}, 4);
+  conv.pack_filter(sequential, filter.data<float>(), packed.data<float>());
+  for (int64_t size : {1, 1000}) {
+    Pieces pieces(size);
+    Tensor result = pattern<float>({s.batch, s.out_h, s.out_w, s.out_c}, 5);
+    conv.run(pieces, x.data<float>(), packed.data<float>(), result.data<float>());
+    CHECK(has_floats(result, want));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("a convolution has the bytes of plain sums, on each processor") {
+  std::mt19937 random(7);
+  for (const std::optional<Isa> isa : {std::optional<Isa>(), std::optional(Isa::kV3), std::optional(Isa::kBase)}) {
+    const IsaLimit limit(isa);
+    for (int i = 0; i < 40; ++i) {
+      ConvShape s = any_window(random);
+      const bool grouped = i % 4 == 3;
+      s.in_c = std::vector<int64_t>{2, 9, 16, 40}[random() % 4],
+      s.out_c = std::vector<int64_t>{2, 12, 32, 70}[random() % 4];
+      s.filter_c = grouped && s.in_c % 2 == 0 ? s.in_c / 2 : s.in_c;
+      INFO("case " << i << ": " << s.in_h << " x " << s.in_w << " x " << s.in_c << " to " << s.out_c);
+      check_bytes(s, random);
+    }
+    for (int i = 0; i < 6; ++i) {  // rows of as many bytes as a way of the first cache has
+      ConvShape s = any_window(random);
+      s.window_h = s.window_w = 1;
+      s.in_c = s.filter_c = i % 2 == 0 ? 1024 : 512;
+      s.stride_w = i % 2 + 1, s.out_c = i < 4 ? 33 : 300;
+      s.pad_left = i % 3, s.out_w = std::max<int64_t>(1, s.in_w / s.stride_w), s.out_h = std::min<int64_t>(s.out_h, 5);
+      INFO("wide case " << i);
+      check_bytes(s, random);
+    }
+  }
+}
 
 TEST_CASE("a depthwise convolution of any number of channels has the bytes of plain sums, on each processor") {
   std::mt19937 random(11);
