@@ -43,6 +43,7 @@ DirectConv<T>::DirectConv(const ConvWalk& walk) : walk_(walk) {
   }
   if (way_ == Way::kPixels || way_ == Way::kPanels || way_ == Way::kStrided)
     zeros_.assign(static_cast<size_t>(walk.depth * (walk.groups == 1 ? walk.horizontal.window : 1)), T(0));
+  if (copies_rows()) copied_row_ = walk.depth + gemm::kWidestVector<T>;
   if (way_ == Way::kPanels) {
     const int64_t pixels = walk.batch * walk.area();
     rows_ = static_cast<int>(pieces_of(pixels, pieces_of(pixels, rows_)));
@@ -88,16 +89,28 @@ bool DirectConv<T>::filter_passes_by() const {
   return tiles <= at_once || (filter > p.far_filter * near && at_once >= p.enough_tiles);
 }
 
+// Where tiles of a block wait for each panel, of pixels side by side, the copy costs what it gains.
+template <class T>
+bool DirectConv<T>::copies_rows() const {
+  const int64_t step = walk_.horizontal.step * walk_.in_c * static_cast<int64_t>(sizeof(T));
+  constexpr int kLinesOfSet = 8;  // of the first cache: so many rows do not push each other out
+  if (walk_.groups != 1 || walk_.taps() != 1 || panels_ < 2 || rows_ <= kLinesOfSet) return false;
+  if (step % gemm::processor().conflict_stride != 0) return false;
+  return way_ == Way::kPixels || (way_ == Way::kPanels && walk_.horizontal.step > 1);
+}
+
 template <class T>
 std::string DirectConv<T>::describe() const {
   const std::string tile = cat(rows_, " x ", cols_, " tiles (", gemm::isa_name(isa()), ")");
   const std::string filter = size_text(packed_filter_size() * static_cast<int64_t>(sizeof(T)));
+  const std::string_view copied = copied_row_ > 0 ? "; rows are copied: they would meet in few sets of L1" : "";
   switch (way_) {
     case Way::kPixels:
-      return cat(tile, " of pixels that follow each other, by channels; all ", filter, " of the filter for each");
+      return cat(tile, " of pixels that follow each other, by channels; all ", filter, " of the filter for each",
+                 copied);
     case Way::kPanels:
       return cat(tile, ", ", cols_, " channels at a time for ", counted(block_tiles_, "tile"),
-                 " of pixels: the filter's ", filter, " do not stay in the second level of cache");
+                 " of pixels: the filter's ", filter, " do not stay in the second level of cache", copied);
     case Way::kBands:
       return cat(tile, " of a row's pixels, by channels; what they read is ",
                  bands_.reads_image() ? "taken by rows of the window" : "copied with its padding first", ", since ",

@@ -94,6 +94,10 @@ class DirectConv {
   /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside. `pointers`: taps x
   /// rows_.
   void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, const T** pointers) const;
+  /// Do the rows of a tile of kPixels or kPanels meet in few sets of the first cache, so that they are better copied?
+  bool copies_rows() const;
+  /// Copies the tile's rows to `to`, of rows_ * copied_row_ elements.
+  void copy_rows(gemm::TileArgs<T>& t, const T** pointers, T* to) const;
   void look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const;
   void look_to_next_panel(gemm::TileArgs<T>& t, const Job& job, const PixelBlock& block, int64_t tile,
                           int64_t panel) const;
@@ -110,6 +114,7 @@ class DirectConv {
   int64_t panel_size_ = 0;  // elements
   std::vector<T> zeros_;
   int64_t block_tiles_ = 0;  // of kPanels: that a panel passes by
+  int64_t copied_row_ = 0;   // from row to row where a tile's rows are copied; 0: they are not
   ConvBands<T> bands_;       // of kBands and kOutputs
 };
 

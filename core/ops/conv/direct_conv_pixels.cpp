@@ -25,6 +25,15 @@ void for_each_run(const ConvWalk& walk, int64_t pixel, int count, const F& body)
   }
 }
 
+/// This thread's, for so many elements.
+template <class T>
+std::vector<T>& room_for_copies(int64_t elements) {
+  static constinit thread_local KeptByThread<std::vector<T>> kept;
+  std::vector<T>& room = kept.get();
+  if (room.size() < static_cast<size_t>(elements)) room.resize(static_cast<size_t>(elements));
+  return room;
+}
+
 }  // namespace
 
 template <class T>
@@ -110,6 +119,15 @@ void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t p
   });
 }
 
+template <class T>
+void DirectConv<T>::copy_rows(gemm::TileArgs<T>& t, const T** pointers, T* to) const {
+  for (int i = 0; i < t.rows; ++i, to += copied_row_) {
+    std::copy_n(pointers[i], t.depth, to);
+    pointers[i] = to;
+  }
+  t.a_row_step = copied_row_;
+}
+
 // The tile that begins at `pixel` will write, and read a row of the image that none before it did.
 template <class T>
 void DirectConv<T>::look_ahead(gemm::TileArgs<T>& t, const Job& job, int64_t pixel) const {
@@ -138,6 +156,7 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
   static constinit thread_local KeptByThread<std::vector<const T*>> kept_pointers;
   auto& pointers = kept_pointers.get();
   pointers.assign(static_cast<size_t>(walk_.taps() * rows_), zeros_.data());
+  std::vector<T>& copied = room_for_copies<T>(rows_ * copied_row_);
   FinishedPixels finished(job.sink, walk_.out_c);
   gemm::TileArgs<T> t{};
   for (int64_t pixel = begin * rows_; pixel < std::min(end * rows_, pixels); pixel += rows_) {
@@ -147,6 +166,7 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
     t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
     t.c_step = walk_.out_c;
     point_to_pixels(t, job.in, pixel, pointers.data());
+    if (copied_row_ > 0) copy_rows(t, pointers.data(), copied.data());
     look_ahead(t, job, pixel + t.rows);
     multiply(t, job, job.out + pixel * walk_.out_c, &pointers);
     finished.add(pixel, t.rows);
@@ -180,6 +200,7 @@ void DirectConv<T>::run_panels(const Job& job, int64_t begin, int64_t end) const
     block.tiles = std::min(block_tiles_, pieces_of(pixels - block.first, rows_));
     pointers.assign(static_cast<size_t>(block.tiles * size), zeros_.data());
     args.assign(static_cast<size_t>(block.tiles), {});
+    std::vector<T>& copied = room_for_copies<T>(block.tiles * rows_ * copied_row_);
     for (int64_t tile = 0; tile < block.tiles; ++tile) {
       gemm::TileArgs<T>& t = args[static_cast<size_t>(tile)];
       const int64_t pixel = block.first + tile * rows_;
@@ -187,6 +208,7 @@ void DirectConv<T>::run_panels(const Job& job, int64_t begin, int64_t end) const
       t.c_step = walk_.out_c;
       t.row_pointers = pointers.data() + tile * size;
       point_to_pixels(t, job.in, pixel, pointers.data() + tile * size);
+      if (copied_row_ > 0) copy_rows(t, pointers.data() + tile * size, copied.data() + tile * rows_ * copied_row_);
     }
     for (int64_t panel = begin; panel < end; ++panel) {
       for (int64_t tile = 0; tile < block.tiles; ++tile) {

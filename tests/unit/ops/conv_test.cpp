@@ -289,7 +289,7 @@ void check_bytes(const ConvShape& s, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("a convolution has the bytes of plain sums, on each processor") {
+TEST_CASE("a convolution has the bytes of plain sums, with rows copied, on each processor") {
   std::mt19937 random(7);
   for (const std::optional<Isa> isa : {std::optional<Isa>(), std::optional(Isa::kV3), std::optional(Isa::kBase)}) {
     const IsaLimit limit(isa);
