@@ -1,4 +1,6 @@
 // Conv2D and its two gradients, and _FusedConv2D: a convolution with bias, normalisation or activation.
+#include <algorithm>
+
 #include "core/base/cat.h"
 #include "core/op/described_kernel.h"
 #include "core/op/gradient_context.h"
@@ -75,13 +77,26 @@ class PackedFilter {
       ASSIGN_OR_RETURN(const C* filter, as_compute<T>(c, c.input(input), scratch));
       conv.pack_filter(*c.parallel_, filter, packed);
       fresh_ = true;
+      finite_ = c.input_is_constant(input) && conv.may_leave_out() && all_finite(filter, c.input(input).num_elements());
     }
     return const_cast<const C*>(packed);
   }
+  /// Is it a constant, with neither infinities nor what is no number, of which something may be left out?
+  bool finite() const { return finite_; }
 
  private:
+  static bool all_finite(const C* filter, int64_t count) {
+    constexpr int64_t kAtOnce = 16;  // sums that need not wait for each other
+    C sums[kAtOnce] = {};            // 0, unless an element makes anything else of it
+    for (; count >= kAtOnce; count -= kAtOnce, filter += kAtOnce) {
+      for (int64_t j = 0; j < kAtOnce; ++j) sums[j] += filter[j] * C(0);
+    }
+    for (int64_t j = 0; j < count; ++j) sums[j] += filter[j] * C(0);
+    return std::all_of(sums, sums + kAtOnce, [](C sum) { return sum == C(0); });
+  }
+
   Tensor packed_;
-  bool fresh_ = false;
+  bool fresh_ = false, finite_ = false;
 };
 
 template <class T>
@@ -115,7 +130,7 @@ class Conv2D final : public DescribedKernel {
     StepsOfProduct<C> steps;
     if (sink && !after.apply && shape_.out_c >= kEnoughForSteps) steps = StepsOfProduct<C>(sink, out);
     if (steps) after = {&StepsOfProduct<C>::apply, &steps};
-    conv_.run(*c.parallel_, in, filter, out, after, sink);
+    conv_.run(*c.parallel_, in, filter, out, after, sink, filter_.finite());
     finish_output<T>(c, c.output(0), layout_, out_scratch);
     return ok_status();
   }

@@ -128,6 +128,13 @@ std::string DirectConv<T>::describe() const {
 }
 
 template <class T>
+bool DirectConv<T>::may_leave_out() const {
+  const ConvAxis& v = walk_.vertical;
+  if (way_ != Way::kPixels && way_ != Way::kPanels) return false;
+  return v.window > 1 && v.out > 0 && (v.source(0, 0) < 0 || v.source(v.out - 1, v.window - 1) < 0);
+}
+
+template <class T>
 int64_t DirectConv<T>::packed_filter_size() const {
   const int64_t widest = gemm::kWidestCols<T>;
   return walk_.groups * pieces_of(walk_.group_out, widest) * widest * walk_.taps() * walk_.depth;
@@ -163,8 +170,8 @@ void DirectConv<T>::pack_filter(Parallel& parallel, const T* filter, T* packed) 
 
 template <class T>
 void DirectConv<T>::run(Parallel& parallel, const T* in, const T* packed_filter, T* out,
-                        const ConvEpilogue<T>& epilogue, RowSink* sink) const {
-  const Job job{gemm::kernels<T>(), in, packed_filter, out, epilogue, sink};
+                        const ConvEpilogue<T>& epilogue, RowSink* sink, bool finite) const {
+  const Job job{gemm::kernels<T>(), in, packed_filter, out, epilogue, sink, finite};
   const double pixel_ns = static_cast<double>(walk_.out_c * walk_.taps() * walk_.depth) * 0.02 + 200.0 / rows_;
   const int64_t area = walk_.area(), tiles = pieces_of(walk_.batch * area, rows_);
   switch (way_) {

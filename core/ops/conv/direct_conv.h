@@ -34,14 +34,17 @@ class DirectConv {
 
   /// The way that was chosen, and why.
   std::string describe() const;
+  /// Would run() leave something of a finite filter out?
+  bool may_leave_out() const;
   /// Elements of the filter rearranged into panels.
   int64_t packed_filter_size() const;
   /// `filter` [h, w, in_c / groups, out_c]; `packed` 64-byte aligned.
   void pack_filter(Parallel& parallel, const T* filter, T* packed) const;
   /// in [batch, in_h, in_w, in_c], out [batch, out_h, out_w, out_c]. `sink`, if any, is told of the pixels. Gradients
-  /// have neither epilogue nor sink.
+  /// have neither epilogue nor sink. `finite`: nothing in the filter makes anything else of 0, so that what lies
+  /// outside of the image may be left out.
   void run(Parallel& parallel, const T* in, const T* packed_filter, T* out, const ConvEpilogue<T>& epilogue = {},
-           RowSink* sink = nullptr) const;
+           RowSink* sink = nullptr, bool finite = false) const;
 
  private:
   /// What the pixels of a tile have in common.
@@ -62,6 +65,7 @@ class DirectConv {
     T* out;
     const ConvEpilogue<T>& epilogue;
     RowSink* sink;
+    bool finite;
   };
   /// Tiles of kPanels from pixel `first` on, whose pixels' window stays in cache while panels pass by.
   struct PixelBlock {
@@ -91,9 +95,11 @@ class DirectConv {
   void add_tap(gemm::TileArgs<T>& t, int64_t tap, SeenTaps& seen) const {
     seen.offsets[static_cast<size_t>(t.taps++)] = tap * walk_.depth * cols_;
   }
-  /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside. `pointers`: taps x
-  /// rows_.
-  void point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, const T** pointers) const;
+  /// Sets the tile's taps; through each, where what a pixel multiplies begins, `zeros_` outside. Rows of the window
+  /// that no pixel of the tile sees are left out of a finite filter. `pointers`: taps x rows_; `offsets`: taps.
+  void point_to_pixels(gemm::TileArgs<T>& t, const Job& job, int64_t pixel, const T** pointers, int64_t* offsets) const;
+  /// By row of the window: does one of the tile's pixels see it? Of windows of more rows: they are all seen.
+  uint64_t seen_rows(const Job& job, int64_t pixel, int rows) const;
   /// Do the rows of a tile of kPixels or kPanels meet in few sets of the first cache, so that they are better copied?
   bool copies_rows() const;
   /// Copies the tile's rows to `to`, of rows_ * copied_row_ elements.

@@ -73,14 +73,26 @@ void DirectConv<T>::multiply(gemm::TileArgs<T>& t, const Job& job, T* out, std::
 }
 
 template <class T>
-void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t pixel, const T** pointers) const {
+uint64_t DirectConv<T>::seen_rows(const Job& job, int64_t pixel, int rows) const {
+  const ConvAxis& v = walk_.vertical;
+  if (!job.finite || v.window > 64) return ~uint64_t{0};
+  uint64_t seen = 0;
+  for_each_run(walk_, pixel, rows, [&](int, int, int64_t, int64_t y, int64_t) {
+    for (int64_t kh = 0; kh < v.window; ++kh) seen |= uint64_t{v.source(y, kh) >= 0} << kh;
+  });
+  return seen;
+}
+
+template <class T>
+void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const Job& job, int64_t pixel, const T** pointers,
+                                    int64_t* offsets) const {
   const ConvAxis &v = walk_.vertical, &h = walk_.horizontal;
   const int64_t in_c = walk_.in_c;
   if (pixel_by_pixel_) {
     t.taps = 1;
     t.depth = walk_.depth;
     t.a_row_step = in_c;
-    for (int i = 0; i < t.rows; ++i) pointers[i] = in + (pixel + i) * in_c;
+    for (int i = 0; i < t.rows; ++i) pointers[i] = job.in + (pixel + i) * in_c;
     return;
   }
   auto sees_inside = [&](int run, int64_t x, int64_t first_tap, int64_t last_tap) {
@@ -92,18 +104,27 @@ void DirectConv<T>::point_to_pixels(gemm::TileArgs<T>& t, const T* in, int64_t p
       inside = inside && sees_inside(run, x, 0, h.window - 1);
     });
   }
+  const uint64_t seen = seen_rows(job, pixel, t.rows);
+  const auto is_seen = [&](int64_t kh) { return kh >= 64 || (seen >> kh & 1) != 0; };
   const int64_t taps_w = inside ? 1 : h.window;  // a row of taps as one
   const int64_t first_y = pixel / h.out % v.out;
-  const bool one_row =
-      pixel % h.out + t.rows <= h.out && v.source(first_y, 0) >= 0 && v.source(first_y, v.window - 1) >= 0;
-  t.a_row_step = inside && one_row ? h.step * in_c : 0;
-  t.taps = v.window * taps_w;
+  bool in_image = pixel % h.out + t.rows <= h.out;  // all rows that are seen, by pixels of one row
+  int64_t taps = 0;
+  for (int64_t kh = 0; kh < v.window; ++kh) {
+    if (!is_seen(kh)) continue;
+    in_image = in_image && v.source(first_y, kh) >= 0;
+    for (int64_t kw = 0; kw < taps_w; ++kw) offsets[taps++] = (kh * h.window + kw) * walk_.depth * cols_;
+  }
+  t.a_row_step = inside && in_image ? h.step * in_c : 0;
+  t.b_offsets = taps < v.window * taps_w ? offsets : nullptr;
+  t.taps = taps;
   t.depth = walk_.depth * (h.window / taps_w);
   for_each_run(walk_, pixel, t.rows, [&](int first, int run, int64_t x, int64_t y, int64_t image) {
     const T** tap = pointers + first;
     for (int64_t kh = 0; kh < v.window; ++kh) {
+      if (!is_seen(kh)) continue;
       const int64_t row = v.source(y, kh);
-      const T* line = in + (image * v.in + row) * h.in * in_c;
+      const T* line = job.in + (image * v.in + row) * h.in * in_c;
       for (int64_t kw = 0; kw < taps_w; ++kw, tap += rows_) {
         if (row >= 0 && (inside || sees_inside(run, x, kw, kw))) {
           const T* from = line + h.source(x, kw) * in_c;
@@ -156,6 +177,9 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
   static constinit thread_local KeptByThread<std::vector<const T*>> kept_pointers;
   auto& pointers = kept_pointers.get();
   pointers.assign(static_cast<size_t>(walk_.taps() * rows_), zeros_.data());
+  static constinit thread_local KeptByThread<std::vector<int64_t>> kept_offsets;
+  auto& offsets = kept_offsets.get();
+  offsets.resize(static_cast<size_t>(walk_.taps()));
   std::vector<T>& copied = room_for_copies<T>(rows_ * copied_row_);
   FinishedPixels finished(job.sink, walk_.out_c);
   gemm::TileArgs<T> t{};
@@ -165,7 +189,7 @@ void DirectConv<T>::run_pixels(const Job& job, int64_t begin, int64_t end) const
     t.a_row_step = 0;
     t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
     t.c_step = walk_.out_c;
-    point_to_pixels(t, job.in, pixel, pointers.data());
+    point_to_pixels(t, job, pixel, pointers.data(), offsets.data());
     if (copied_row_ > 0) copy_rows(t, pointers.data(), copied.data());
     look_ahead(t, job, pixel + t.rows);
     multiply(t, job, job.out + pixel * walk_.out_c, &pointers);
@@ -196,10 +220,13 @@ void DirectConv<T>::run_panels(const Job& job, int64_t begin, int64_t end) const
   auto& pointers = kept_pointers.get();
   static constinit thread_local KeptByThread<std::vector<gemm::TileArgs<T>>> kept_args;
   auto& args = kept_args.get();
+  static constinit thread_local KeptByThread<std::vector<int64_t>> kept_offsets;
+  auto& offsets = kept_offsets.get();
   for (PixelBlock block; block.first < pixels; block.first += block.tiles * rows_) {
     block.tiles = std::min(block_tiles_, pieces_of(pixels - block.first, rows_));
     pointers.assign(static_cast<size_t>(block.tiles * size), zeros_.data());
     args.assign(static_cast<size_t>(block.tiles), {});
+    offsets.resize(static_cast<size_t>(block.tiles * walk_.taps()));
     std::vector<T>& copied = room_for_copies<T>(block.tiles * rows_ * copied_row_);
     for (int64_t tile = 0; tile < block.tiles; ++tile) {
       gemm::TileArgs<T>& t = args[static_cast<size_t>(tile)];
@@ -207,7 +234,7 @@ void DirectConv<T>::run_panels(const Job& job, int64_t begin, int64_t end) const
       t.rows = static_cast<int>(std::min<int64_t>(rows_, pixels - pixel));
       t.c_step = walk_.out_c;
       t.row_pointers = pointers.data() + tile * size;
-      point_to_pixels(t, job.in, pixel, pointers.data() + tile * size);
+      point_to_pixels(t, job, pixel, pointers.data() + tile * size, offsets.data() + tile * walk_.taps());
       if (copied_row_ > 0) copy_rows(t, pointers.data() + tile * size, copied.data() + tile * rows_ * copied_row_);
     }
     for (int64_t panel = begin; panel < end; ++panel) {

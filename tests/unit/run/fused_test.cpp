@@ -358,6 +358,25 @@ void check_tiles(const Shape& image, int64_t window, int64_t channels, const Ste
 
 }  // namespace
 
+TEST_CASE("a constant filter of infinities meets the zeros beside an image") {
+  for (const int64_t size : {3, 14}) {
+    RunCase g;
+    const Shape shape{1, size, size, 16}, filters{3, 3, 16, 24};
+    const Tensor image = ramp(shape.num_elements()).reshaped(shape);
+    std::vector<float> numbers = floats(ramp(filters.num_elements()));
+    numbers[5] = std::numeric_limits<float>::infinity();
+    const Tensor filter = f32({static_cast<int64_t>(numbers.size())}, numbers).reshaped(filters);
+    const Endpoint x = g.add({"Placeholder", {}, {{"shape", AttrValue::of(shape)}}, {DType::kFloat}});
+    const auto [y, want] = node_and_value(g, "Conv2D", {x, g.constant(filter)}, {image, filter}, kWindow, 1);
+    SessionOptions options;
+    options.feeds = {{x, image}};
+    auto got = g.fetch_all({y}, options, 2);
+    REQUIRE(got.ok());
+    CHECK(std::isnan((*got)[0].data<float>()[5]));
+    CHECK(same_results((*got)[0], want));
+  }
+}
+
 TEST_CASE("what a convolution does to its tiles gives the bytes of separate kernels") {
   for (const std::string by_column : {"", "AddV2", "Mul", "FusedBatchNormV3", "Mul AddV2", "AddV2 Mul AddV2"}) {
     for (const std::string other : {"", "AddV2", "Sub"}) {
