@@ -15,6 +15,7 @@ struct ProductSteps {
   struct Input {
     const float* at = nullptr;
     bool by_element = true;  // one for every element, the product itself among them; else one for every column
+    bool is_one = false;     // each of them is 1: of what a sum or a product made a product with it makes the same
   };
   const StepChain* chain = nullptr;
   std::array<Input, StepChain::kMostInputs> inputs;  // as the chain's tile has them

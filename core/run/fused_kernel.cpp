@@ -306,7 +306,7 @@ void FusedKernel::point_steps() {
     const auto* at = static_cast<const float*>(in.data);
     std::vector<float>& one = one_for_columns_[i];
     if (in.bytes == 0) std::fill(one.begin(), one.end(), *at);
-    steps_.inputs[i] = {in.bytes == 0 ? one.data() : at, in.bytes != 0 && in.period == 0};
+    steps_.inputs[i] = {in.bytes == 0 ? one.data() : at, in.bytes != 0 && in.period == 0, in.bytes == 0 && *at == 1.0f};
   }
 }
 

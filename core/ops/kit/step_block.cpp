@@ -1,5 +1,6 @@
 #include "core/ops/kit/step_block.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/ops/kit/isa.h"
@@ -49,7 +50,7 @@ EMPLACE_INLINE void strip(const Form& form, const StepTile& t, int64_t column) {
   const bool stays_beside_other = form.stays_beside_other;
   const int64_t step = t.row_step;
   const float *x = form.product + t.at + column, *other = kAddsOther ? form.other + t.at + column : nullptr;
-  float* out = form.out + t.at + column;
+  float* out = t.to + column;
 #pragma GCC unroll 2
   for (int rows = t.rows; rows > 0; --rows) {
     V v = load<V>(x);
@@ -59,7 +60,7 @@ EMPLACE_INLINE void strip(const Form& form, const StepTile& t, int64_t column) {
     if constexpr (kThen == Then::kRelu6) Of::relu6(v);
     std::memcpy(out, &v, sizeof v);
     x += step;
-    out += step;
+    out += t.to_step;
     if constexpr (kAddsOther) other += step;
   }
 }
@@ -98,7 +99,7 @@ EMPLACE_INLINE void rest(const Form& form, const StepTile& t, int64_t column) {
       Of::template combine<ElementStep::kAdd>(v, load_some<V>(form.other + at, count), form.stays_beside_other);
     if (form.then == Then::kRelu) Of::relu(v);
     if (form.then == Then::kRelu6) Of::relu6(v);
-    std::memcpy(form.out + at, &v, count * sizeof(float));
+    std::memcpy(t.to + row * t.to_step + column, &v, count * sizeof(float));
   }
 }
 [[gnu::noinline]] EMPLACE_TARGET_V3 void rest_v3(const Form& form, const StepTile& t, int64_t column) {
@@ -146,6 +147,41 @@ Code code(const Form& form) {
   return code<ByColumn::kNothing>(form.adds_other, form.then);
 }
 
+// What a function is called for at once: it stays in the first level of cache, and is enough for the function's loop to
+// be at full speed.
+constexpr int64_t kNumbersAtOnce = 1024;
+
+// Row behind row of x[i, j] * y[i, j], or with `y_step` 0 * y[j].
+struct RowProduct {
+  const float *x, *y;
+  float* out;
+  int64_t x_step, y_step, out_step;
+};
+template <int kBytes>
+EMPLACE_INLINE void multiply_rows(const RowProduct& r, int rows, int64_t cols, bool stays) {
+  using Of = StepVectors<kBytes>;
+  using V = typename Of::V;
+  constexpr int64_t kLanes = kBytes / sizeof(float);
+  const float *x = r.x, *y = r.y;
+  float* out = r.out;
+  for (int row = 0; row < rows; ++row, x += r.x_step, y += r.y_step, out += r.out_step) {
+    int64_t j = 0;
+    for (; j + kLanes <= cols; j += kLanes) {
+      V v = load<V>(x + j);
+      Of::template combine<ElementStep::kMultiply>(v, load<V>(y + j), stays);
+      std::memcpy(out + j, &v, sizeof v);
+    }
+    if (j == cols) continue;
+    const auto count = static_cast<size_t>(cols - j);
+    V v = load_some<V>(x + j, count);
+    Of::template combine<ElementStep::kMultiply>(v, load_some<V>(y + j, count), stays);
+    std::memcpy(out + j, &v, count * sizeof(float));
+  }
+}
+EMPLACE_TARGET_V4 void multiply_rows_v4(const RowProduct& r, int rows, int64_t cols, bool stays) {
+  multiply_rows<64>(r, rows, cols, stays);
+}
+
 /// Reads a chain step by step, as long as it has the usual form.
 class Reader {
  public:
@@ -179,11 +215,36 @@ class Reader {
     if (next_is(ElementStep::kRelu) || next_is(ElementStep::kRelu6)) {
       form_.then = next_is(ElementStep::kRelu) ? Then::kRelu : Then::kRelu6;
       ++step_;
+    } else if (step_ < count()) {
+      return read_function() && step_ == count();
     }
-    return step_ > 0 && step_ == static_cast<size_t>(steps_.chain->count);
+    return step_ > 0 && step_ == count();
   }
 
  private:
+  size_t count() const { return static_cast<size_t>(steps_.chain->count); }
+  bool read_function() {
+    const StepChain& c = *steps_.chain;
+    const size_t first = step_;
+    const bool keeps = c.details[first].keeps;
+    const auto goes_on = [&] { return step_ < count() && (step_ == first || !c.details[step_].keeps); };
+    if (c.steps[step_].step == ElementStep::kMultiply && !c.details[step_].takes_kept && !input().by_element) {
+      form_.stays_beside_slope = swapped();
+      const ProductSteps::Input& slope = take();
+      if (!slope.is_one) form_.slope = slope.at;
+      ++step_;
+    }
+    if (!goes_on() || c.steps[step_].step != ElementStep::kNone) return false;
+    form_.function = c.details[step_].function;
+    form_.params = c.details[step_].params;
+    ++step_;
+    if (!keeps) return true;
+    if (!goes_on() || c.steps[step_].step != ElementStep::kMultiply || !c.details[step_].takes_kept) return false;
+    form_.times_number = true;
+    form_.stays_beside_number = swapped();
+    ++step_;
+    return true;
+  }
   bool next_is(ElementStep step) const {
     const StepChain& c = *steps_.chain;
     return step_ < static_cast<size_t>(c.count) && c.steps[step_].step == step && !c.details[step_].keeps &&
@@ -208,7 +269,31 @@ class Reader {
 }  // namespace
 
 StepBlocks::StepBlocks(const ProductSteps& steps) {
-  if (Reader(steps, form_).read()) code_ = code(form_);
+  if (!Reader(steps, form_).read()) return;
+  // Narrower vectors make smaller tiles, whose numbers are too few for a function's loop.
+  if (form_.function && isa() != Isa::kV4) return;
+  code_ = code(form_);
+}
+
+void StepBlocks::run_with_function(const StepTile& tile) const {
+  alignas(64) float numbers[kNumbersAtOnce], results[kNumbersAtOnce];
+  const int64_t at_once = std::max<int64_t>(kNumbersAtOnce / tile.rows / 16 * 16, 1), stride = 1;
+  for (int64_t j = 0; j < tile.cols; j += at_once) {
+    const int64_t cols = std::min(at_once, tile.cols - j);
+    code_(form_, {tile.at + j, tile.row_step, tile.column + j, tile.rows, cols, numbers, cols});
+    const void* from = numbers;
+    if (form_.slope) {
+      const float* slope = form_.slope + tile.column + j;
+      multiply_rows_v4({numbers, slope, results, cols, 0, cols}, tile.rows, cols, form_.stays_beside_slope);
+      from = results;
+    }
+    float* out = tile.to + j;
+    form_.function(&from, &stride, results, tile.rows * cols, form_.params);
+    if (form_.times_number)
+      multiply_rows_v4({results, numbers, out, cols, cols, tile.to_step}, tile.rows, cols, form_.stays_beside_number);
+    else
+      for (int row = 0; row < tile.rows; ++row) std::copy_n(results + row * cols, cols, out + row * tile.to_step);
+  }
 }
 
 }  // namespace emplace

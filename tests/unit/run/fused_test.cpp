@@ -344,7 +344,17 @@ void check_tiles(const Shape& image, int64_t window, int64_t channels, const Ste
     for (std::string op; ops >> op; ++mark) then(op, {marked({channels}, 7 + mark, mark)}, {}, 1);
   }
   if (!steps.other.empty()) then(steps.other, {marked(value.shape(), 31, 3)}, {}, 1);
-  if (!steps.then.empty()) then(steps.then, {}, {}, 1);
+  if (steps.then.starts_with("Swish")) {
+    const Endpoint number = y;
+    const Tensor numbers = value;
+    if (steps.then == "Swish of 1") then("Mul", {f32({}, {1.0f})}, {}, 1);
+    if (steps.then == "Swish of 0.5") then("Mul", {f32({}, {0.5f})}, {}, 1);  // in steps denormals are 0: there is none
+    then("Sigmoid", {}, {}, 1);
+    std::tie(y, value) = steps.second ? node_and_value(g, "Mul", {number, y}, {numbers, value}, {}, 1)
+                                      : node_and_value(g, "Mul", {y, number}, {value, numbers}, {}, 1);
+  } else if (!steps.then.empty()) {
+    then(steps.then, {}, {}, 1);
+  }
   for (const int threads : {1, 5}) {
     SessionOptions options;
     options.feeds = {{x, pixels}};
@@ -352,6 +362,7 @@ void check_tiles(const Shape& image, int64_t window, int64_t channels, const Ste
     auto got = g.fetch_all({y}, options, 2);
     INFO(got.status().message());
     REQUIRE(got.ok());
+    INFO(image.to_string() << ", " << threads << " threads");
     CHECK(same_results((*got)[0], value));
   }
 }
@@ -380,7 +391,7 @@ TEST_CASE("a constant filter of infinities meets the zeros beside an image") {
 TEST_CASE("what a convolution does to its tiles gives the bytes of separate kernels") {
   for (const std::string by_column : {"", "AddV2", "Mul", "FusedBatchNormV3", "Mul AddV2", "AddV2 Mul AddV2"}) {
     for (const std::string other : {"", "AddV2", "Sub"}) {
-      for (const std::string then : {"", "Relu", "Relu6", "Tanh"}) {
+      for (const std::string then : {"", "Relu", "Relu6", "Tanh", "Swish", "Swish of 1", "Swish of 0.5"}) {
         for (const bool second : {false, true}) {
           INFO(by_column << ", " << other << ", " << then << (second ? ", operands first" : ""));
           check_tiles({1, 9, 7, 5}, 1, 24, {by_column, other, then, second});
