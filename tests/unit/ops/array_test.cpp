@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include <random>
+
 #include "tests/unit/ops/op_case.h"
 
 using namespace emplace;
@@ -80,4 +82,49 @@ TEST_CASE("Reshape infers one size, before a run only from known ones") {
   auto shapes = OpCase("Reshape").in_shape(DType::kFloat, {-1, 3}).in(ints({-1, 2})).out(DType::kFloat).shapes();
   REQUIRE(shapes.ok());
   CHECK((*shapes)[0] == Shape{-1, 2});
+}
+
+namespace {
+
+/// Pad or PadV2, by the element.
+template <class T>
+void check_padded(std::mt19937& random, int rank, int64_t last) {
+  std::vector<int32_t> borders;
+  Shape shape, padded;
+  for (int d = 0; d < rank; ++d) {
+    const auto size = d + 1 == rank ? last : static_cast<int64_t>(1 + random() % 4);
+    const auto before = static_cast<int32_t>(random() % 3), after = static_cast<int32_t>(random() % 3);
+    shape.add_dim(size), padded.add_dim(size + before + after);
+    borders.insert(borders.end(), {before, after});
+  }
+  Tensor in = Tensor::allocate(dtype_of<T>, shape).take();
+  for (int64_t i = 0; i < in.num_elements(); ++i) in.data<T>()[i] = static_cast<T>(i % 100 + 1);
+  const T border = random() % 2 == 0 ? T(0) : T(-3);
+  std::vector<T> want(static_cast<size_t>(padded.num_elements()), border);
+  for (int64_t i = 0; i < in.num_elements(); ++i) {
+    int64_t at = 0, step = 1, rest = i;
+    for (int d = rank; d-- > 0; step *= padded.dim(d), rest /= shape.dim(d))
+      at += (rest % shape.dim(d) + borders[2 * static_cast<size_t>(d)]) * step;
+    want[static_cast<size_t>(at)] = in.data<T>()[i];
+  }
+  OpCase c(border == T(0) ? "Pad" : "PadV2");
+  c.in(in).in(tensor<int32_t>(Shape{rank, 2}, borders)).out(dtype_of<T>);
+  if (border != T(0)) c.in(tensor<T>(Shape{}, {border}));
+  auto got = c.run();
+  INFO(got.status().message() << " " << shape.to_string() << " to " << padded.to_string());
+  REQUIRE(got.ok());
+  CHECK(values<T>((*got)[0]) == want);
+}
+
+}  // namespace
+
+TEST_CASE("a padded tensor has each element in its place, lines long or short") {
+  std::mt19937 random(5);
+  for (int i = 0; i < 60; ++i) {
+    for (const int64_t last : {1, 3, 16, 40}) {
+      check_padded<float>(random, 1 + i % 4, last);
+      check_padded<int8_t>(random, 1 + i % 4, last);
+      check_padded<double>(random, 1 + i % 4, last);
+    }
+  }
 }
