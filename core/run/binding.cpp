@@ -49,8 +49,7 @@ void bind_context(PreparedProgram& p, InstructionId id) {
   c.outputs_ = {p.operands.data() + s.first_operand + s.num_inputs, s.num_outputs};
   c.allocator_ = p.runtime.pools[s.device].get();
   c.host_allocator_ = p.runtime.pools[p.program.host].get();
-  if (p.on_cuda(s.device) && !p.bound[id].gpu_node && !uses_device_memory(p.program, id))
-    c.allocator_ = c.host_allocator_;
+  if (p.on_cuda(s.device) && !uses_device_memory(p, id)) c.allocator_ = c.host_allocator_;
   if (Gpu* gpu = p.runtime.gpus[s.device].get()) c.stream_ = gpu->stream();
   c.parallel_ = p.threads.parallel;
   c.node_name_ = p.file.graph.name(s.node);

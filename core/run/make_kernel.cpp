@@ -61,14 +61,12 @@ Status make_gpu_kernel(PreparedProgram& p, InstructionId id, KernelInit init) {
   BoundInstruction& b = p.bound[id];
   const NodeType& type = p.file.graph.type(s.node);
   const KernelMaker cpu_maker = cpu_kernel(type);
-  const GpuKernel found = p.devices.gpus->kernel(type.op, kernel_type(type));
-  // What a handle in host memory stands for may be in the GPU's.
-  const bool changes_variable = found.maker && type.def->traits().writes_variable;
-  if (!changes_variable && !uses_device_memory(p.program, id)) {
+  if (!uses_device_memory(p, id)) {
     ASSIGN_OR_RETURN(b.kernel, cpu_maker(init));
     return ok_status();
   }
   ASSIGN_OR_RETURN(Gpu * gpu, p.use_gpu(s.device));
+  const GpuKernel found = p.devices.gpus->kernel(type.op, kernel_type(type));
   if (!found.exists) {
     return unimplemented(
         cat("the CUDA plug-in has no kernel of ", type.op, "(", dtype_tf_name(kernel_type(type)), ")"));
@@ -91,10 +89,11 @@ Status make_gpu_kernel(PreparedProgram& p, InstructionId id, KernelInit init) {
 
 }  // namespace
 
-bool uses_device_memory(const Program& program, InstructionId id) {
-  const Instruction& s = program.instructions[id];
-  auto there = [&](ValueId v) { return program.values[v].home == s.device; };
-  auto inputs = program.inputs(s), outputs = program.outputs(s);
+bool uses_device_memory(const PreparedProgram& p, InstructionId id) {
+  const Instruction& s = p.program.instructions[id];
+  if (s.kind == InstructionKind::kNode && p.file.graph.type(s.node).def->traits().writes_variable) return true;
+  auto there = [&](ValueId v) { return p.program.values[v].home == s.device; };
+  auto inputs = p.program.inputs(s), outputs = p.program.outputs(s);
   return std::any_of(inputs.begin(), inputs.end(), there) || std::any_of(outputs.begin(), outputs.end(), there);
 }
 

@@ -8,8 +8,9 @@ namespace emplace {
 /// Into the instruction's place of `p.bound`. Errors carry the node's name. REQUIRES: no loop's instruction.
 Status make_kernel(PreparedProgram& p, InstructionId id);
 
-/// Has an instruction on a GPU an input or output in that GPU's memory? One without (shapes, handles of variables) is
-/// the CPU's kernel's, as in TensorFlow.
-bool uses_device_memory(const Program& program, InstructionId id);
+/// Has an instruction on a GPU an input or output in that GPU's memory, or does it change a variable, which is there
+/// while its handle is in the host's? One that has neither (shapes, handles alone) is the CPU's kernel's, as in
+/// TensorFlow.
+bool uses_device_memory(const PreparedProgram& p, InstructionId id);
 
 }  // namespace emplace
