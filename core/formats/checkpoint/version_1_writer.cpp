@@ -8,17 +8,17 @@
 #include "core/formats/checkpoint/checkpoint_messages.h"
 #include "core/formats/checkpoint/sstable_writer.h"
 #include "core/formats/proto/field_tables.h"
+#include "core/tensor/tensor_proto_fields.h"
 
 namespace emplace {
 namespace {
 
 using proto::kSavedSliceFields;
 using proto::kSavedSliceMetaFields;
-using proto::kTensorProtoFields;
 using proto::number;
 using proto::WireWriter;
 
-/// Which list of a TensorProto has the values of a type, and what one of them is: complex numbers are two.
+/// The list of a TensorProto that has the values of a type, and what one of them is: complex numbers are two.
 struct ValueList {
   uint32_t field;
   enum { kBits, kSigned, kUnsigned, kText } kind;
@@ -26,36 +26,33 @@ struct ValueList {
 };
 
 std::optional<ValueList> list_of_version_1(DType dtype) {
+  const uint32_t field = tensor_proto::values_of(dtype);
   switch (dtype) {
     case DType::kFloat:
-      return ValueList{number(kTensorProtoFields, "float_val"), ValueList::kBits, 4};
-    case DType::kDouble:
-      return ValueList{number(kTensorProtoFields, "double_val"), ValueList::kBits, 8};
     case DType::kComplex64:
-      return ValueList{number(kTensorProtoFields, "scomplex_val"), ValueList::kBits, 4};
+      return ValueList{field, ValueList::kBits, 4};
+    case DType::kDouble:
     case DType::kComplex128:
-      return ValueList{number(kTensorProtoFields, "dcomplex_val"), ValueList::kBits, 8};
+      return ValueList{field, ValueList::kBits, 8};
     case DType::kInt64:
-      return ValueList{number(kTensorProtoFields, "int64_val"), ValueList::kSigned, 8};
+      return ValueList{field, ValueList::kSigned, 8};
     case DType::kInt32:
     case DType::kQInt32:
-      return ValueList{number(kTensorProtoFields, "int_val"), ValueList::kSigned, 4};
+      return ValueList{field, ValueList::kSigned, 4};
     case DType::kInt16:
-      return ValueList{number(kTensorProtoFields, "int_val"), ValueList::kSigned, 2};
+      return ValueList{field, ValueList::kSigned, 2};
     case DType::kInt8:
     case DType::kQInt8:
-      return ValueList{number(kTensorProtoFields, "int_val"), ValueList::kSigned, 1};
+      return ValueList{field, ValueList::kSigned, 1};
     case DType::kUInt16:
-      return ValueList{number(kTensorProtoFields, "int_val"), ValueList::kUnsigned, 2};
+    case DType::kHalf:
+      return ValueList{field, ValueList::kUnsigned, 2};
     case DType::kUInt8:
     case DType::kQUInt8:
-      return ValueList{number(kTensorProtoFields, "int_val"), ValueList::kUnsigned, 1};
     case DType::kBool:
-      return ValueList{number(kTensorProtoFields, "bool_val"), ValueList::kUnsigned, 1};
-    case DType::kHalf:
-      return ValueList{number(kTensorProtoFields, "half_val"), ValueList::kUnsigned, 2};
+      return ValueList{field, ValueList::kUnsigned, 1};
     case DType::kString:
-      return ValueList{number(kTensorProtoFields, "string_val"), ValueList::kText, 0};
+      return ValueList{field, ValueList::kText, 0};
     default:
       return std::nullopt;
   }
