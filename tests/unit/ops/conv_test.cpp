@@ -247,6 +247,13 @@ bool kernels_round_once() {
   return result.data<float>()[0] != 0;
 }
 
+/// A release multiplies and adds in one wherever the processor can.
+void check_rounding() {
+#ifdef NDEBUG
+  CHECK(kernels_round_once() == (isa() != Isa::kBase));
+#endif
+}
+
 /// Each output by itself, in the window's order, with the processor's product and sum.
 std::vector<float> sums_in_order(const ConvShape& s, const Tensor& x, const Tensor& filter, bool depthwise) {
   std::vector<float> sums(static_cast<size_t>(s.pixels() * s.out_c));
@@ -314,6 +321,7 @@ TEST_CASE("a convolution has the bytes of plain sums, with rows copied and taps 
   std::mt19937 random(7);
   for (const std::optional<Isa> isa : {std::optional<Isa>(), std::optional(Isa::kV3), std::optional(Isa::kBase)}) {
     const IsaLimit limit(isa);
+    check_rounding();
     for (int i = 0; i < 40; ++i) {
       ConvShape s = any_window(random);
       const bool grouped = i % 4 == 3;
@@ -339,6 +347,7 @@ TEST_CASE("a depthwise convolution of any number of channels has the bytes of pl
   std::mt19937 random(11);
   for (const std::optional<Isa> isa : {std::optional<Isa>(), std::optional(Isa::kV3), std::optional(Isa::kBase)}) {
     const IsaLimit limit(isa);
+    check_rounding();
     for (int64_t channels = 1; channels <= 40; ++channels) {
       ConvShape s = any_window(random);
       s.in_c = s.out_c = channels;
