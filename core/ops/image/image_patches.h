@@ -11,8 +11,8 @@ namespace emplace {
 /// Along one axis: windows of `taps` pixels that stand `rate` apart, a window every `stride` pixels of `in`.
 struct PatchAxis {
   int64_t in = 0, out = 0, taps = 0, stride = 1, rate = 1;
-  int64_t before =
-      0;  // pixels of padding that the first window begins with; of volumes, less than 0: pixels it leaves out
+  /// Pixels of padding that the first window begins with; of volumes, less than 0: pixels that it leaves out.
+  int64_t before = 0;
 };
 
 /// [batch, y.in, x.in, depth] becomes [batch, y.out, x.out, y.taps * x.taps * depth].
